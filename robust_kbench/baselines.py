@@ -1,0 +1,34 @@
+"""The baselines that every task has: eager PyTorch, torch.compile, and library operators that the task names.
+
+They are submissions like any other: built, loaded in a worker of their own, called and timed by the same code.
+"""
+
+from __future__ import annotations
+
+from robust_kbench.registry import LoadedTask
+from robust_kbench.schema.record import Tier
+from robust_kbench.schema.submission import Submission, SubmissionFile
+
+EAGER, COMPILE = "eager", "compile"
+_COMPILED = """import torch
+from reference import reference
+
+torch._dynamo.config.recompile_limit = 256
+compiled = torch.compile(reference, dynamic=False)
+"""
+
+
+def baselines_for(task: LoadedTask, tier: Tier) -> list[Submission]:
+    """What the candidate is measured against: eager alone on tier quick, everything otherwise."""
+    eager = _baseline(task, EAGER, "reference.py::reference")
+    if tier == "quick":
+        return [eager]
+    named = [_baseline(task, name, entry) for name, entry in task.spec.baselines.items()]
+    return [eager, _baseline(task, COMPILE, "compiled.py::compiled", {"compiled.py": _COMPILED}), *named]
+
+
+def _baseline(task: LoadedTask, name: str, entry_point: str, sources: dict[str, str] | None = None) -> Submission:
+    file = SubmissionFile(
+        task=task.spec.name, language="python", abi="value", entry_point=entry_point, author="PyTorch"
+    )
+    return Submission(name=name, file=file, sources={"reference.py": task.reference, **(sources or {})})

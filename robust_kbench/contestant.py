@@ -1,0 +1,78 @@
+"""A built submission or baseline, and how to start a worker that has it loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from robust_kbench import languages
+from robust_kbench.baselines import COMPILE
+from robust_kbench.devices import Device
+from robust_kbench.errors import WorkerCrashed
+from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.pool import Allowance, WarmPool
+from robust_kbench.isolation.process import Worker
+from robust_kbench.isolation.protocol import Raised
+from robust_kbench.languages.built import Built
+from robust_kbench.schema.submission import Submission
+from robust_kbench.schema.task import FloatDType, Task
+
+LOAD_TIMEOUT_S = 60.0
+_BUILD_THREADS = 2
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One side of a measurement: an artefact for each dtype."""
+
+    name: str
+    submission: Submission
+    built: dict[FloatDType, Built]
+
+    @property
+    def abi(self) -> str:
+        """The calling convention."""
+        return self.submission.abi
+
+    @property
+    def execution(self) -> Literal["native", "interpreted", "emulated"]:
+        """How the kernels run here."""
+        return next(iter(self.built.values())).execution
+
+    def start(self, pool: WarmPool, arena: Arena, device: Device, dtype: FloatDType) -> Worker:
+        """A fresh worker with the artefact of `dtype` loaded; the caller closes it.
+
+        Raises WorkerCrashed or WorkerTimedOut when the submission cannot be imported.
+        """
+        built = self.built[dtype]
+        allowance = Allowance(
+            allow_processes=built.compiles_at_run_time, gpu=device.kind == "cuda", core=device.worker_core
+        )
+        worker = pool.start(built.flavour, arena, allowance)
+        try:
+            spin = device.handshake == "spin"
+            answer = worker.load(built.load_request(device.kind), spin=spin, timeout_s=LOAD_TIMEOUT_S)
+            if isinstance(answer, Raised):
+                raise WorkerCrashed(f"{answer} (while it was imported)", worker.log)
+        except BaseException:
+            worker.close()
+            raise
+        return worker
+
+
+def build(
+    name: str, submission: Submission, task: Task, dtypes: Sequence[FloatDType], device: Device, folder: Path
+) -> Contestant:
+    """Build `submission` for every dtype. Raises BuildError or Unsupported."""
+
+    def build_one(dtype: FloatDType) -> Built:
+        target = folder / name / dtype
+        target.mkdir(parents=True)
+        built = languages.build(submission, task, dtype, device.kind, target)
+        return replace(built, flavour="inductor") if name == COMPILE else built
+
+    with ThreadPoolExecutor(_BUILD_THREADS) as threads:
+        return Contestant(name, submission, dict(zip(dtypes, threads.map(build_one, dtypes), strict=True)))

@@ -1,0 +1,50 @@
+"""The processor: one core for the judge, another for whichever worker has its turn, caches emptied in between."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Literal
+
+import torch
+
+from robust_kbench.devices import machine
+from robust_kbench.schema.task import DeviceKind
+
+_MAX_FLUSH_BYTES = 256 << 20
+
+
+class CpuDevice:
+    """One thread on one core. The judge's clock is the only one."""
+
+    kind: DeviceKind = "cpu"
+    copies_out = False
+
+    def __init__(self) -> None:
+        cores = sorted(os.sched_getaffinity(0))
+        self.judge_core, self.worker_core = cores[0], cores[-1]
+        self.handshake: Literal["spin", "blocking"] = "spin" if len(cores) > 1 else "blocking"
+        self.cache_bytes = machine.last_level_cache_bytes()
+        self._sweep: torch.Tensor | None = None
+
+    def facts(self) -> dict[str, str]:
+        """What a record says about the device."""
+        return {"device": machine.processor_name(), "last_level_cache": f"{self.cache_bytes >> 20} MiB"}
+
+    def flush(self) -> None:
+        """Read twice the last-level cache: what a kernel is about to read is then in memory, and no line is dirty."""
+        if self._sweep is None:
+            size = min(2 * self.cache_bytes, _MAX_FLUSH_BYTES)
+            self._sweep = torch.ones(size // 8, dtype=torch.int64)
+        self._sweep.sum()
+
+    @contextlib.contextmanager
+    def pinned(self) -> Iterator[None]:
+        """Keep the judge's thread on its own core."""
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {self.judge_core})
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, before)

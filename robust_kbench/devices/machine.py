@@ -1,0 +1,68 @@
+"""Facts about this machine that every record carries."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from robust_kbench.version import __version__
+
+
+@lru_cache(maxsize=1)
+def facts() -> dict[str, str]:
+    """Versions and the processor; no host name, no user name, no path."""
+    versions = {name: _version(name) for name in ("torch", "triton", "numpy")}
+    return {
+        "kbench": __version__,
+        "python": platform.python_version(),
+        **versions,
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "processor": processor_name(),
+        "cores": str(len(os.sched_getaffinity(0))),
+        "byteorder": sys.byteorder,
+    }
+
+
+def processor_name() -> str:
+    """The processor's model as the kernel names it."""
+    for line in _read(Path("/proc/cpuinfo")).splitlines():
+        if line.startswith(("model name", "Model")):
+            return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+def last_level_cache_bytes() -> int:
+    """Size of the largest cache of core 0; 32 MiB where the kernel does not say."""
+    sizes = [_size(_read(path)) for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")]
+    return max(sizes, default=0) or 32 << 20
+
+
+def busy_seconds() -> float:
+    """Processor time that everybody on this machine has used since boot."""
+    user, nice, system, _, _, irq, softirq, *_ = map(int, _read(Path("/proc/stat")).split("\n")[0].split()[1:])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def _size(text: str) -> int:
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    text = text.strip()
+    return int(text[:-1]) * units[text[-1]] if text and text[-1] in units else int(text or 0)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "absent"

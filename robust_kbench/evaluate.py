@@ -1,0 +1,297 @@
+"""The pipeline: build, check, time, guard, record. One entrance for the command line, pytest, agents and clusters."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+
+from robust_kbench import guards
+from robust_kbench.baselines import baselines_for
+from robust_kbench.cases.suite import BUDGETS, INTERPRETED, draw_suite
+from robust_kbench.checking import check
+from robust_kbench.contestant import Contestant, build
+from robust_kbench.devices import Device, machine, open_device
+from robust_kbench.errors import BuildError, KBenchError, SpecError, Unsupported, UsageError
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.oracle.comparison import RULE
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.verdict import Judge
+from robust_kbench.progress import Progress, silent
+from robust_kbench.registry import LoadedTask, load_task
+from robust_kbench.schema.case import Suite
+from robust_kbench.schema.finding import Finding
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.record import CaseResult, RunRecord, Status, Tier, Timing
+from robust_kbench.schema.submission import Submission
+from robust_kbench.schema.task import DeviceKind, FloatDType
+from robust_kbench.stopwatch import Stopwatch
+from robust_kbench.timing.measure import measure
+from robust_kbench.timing.session import CANDIDATE
+
+_SEED_BITS = 53
+
+
+@dataclass
+class _Outcome:
+    """What is known so far; it starts as a failure, and only the last stage can turn it into a pass."""
+
+    status: Status = Status.HARNESS_ERROR
+    reason: str = "the evaluation ended early"
+    log: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    cases: list[CaseResult] = field(default_factory=list)
+    timings: list[Timing] = field(default_factory=list)
+    layers: tuple[str, ...] = ()
+    execution: Any = "native"
+    is_timed: bool = False
+
+
+class Evaluator:
+    """Judges submissions on one device. Keeps what is expensive to start; use it as a context manager."""
+
+    def __init__(self, device: DeviceKind | str = "auto") -> None:
+        self.device: Device = open_device(device)
+        self._pool = WarmPool()
+        torch.set_num_threads(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every process and delete every temporary folder."""
+        self._pool.close()
+
+    def evaluate(
+        self,
+        submission: Submission,
+        task: LoadedTask | None = None,
+        *,
+        tier: Tier = "full",
+        seed: int | None = None,
+        case: int | None = None,
+        progress: Progress = silent,
+    ) -> RunRecord:
+        """Judge one frozen submission.
+
+        `seed` replays the cases of an earlier record, `case` only the one of that index. Whatever the submission does
+        becomes a status; SpecError and UsageError are raised for requests that make no sense.
+        """
+        watch = Stopwatch()
+        loaded = task or load_task(submission.file.task)
+        if submission.file.task != loaded.spec.name:
+            raise UsageError(f"{submission.name} is a submission to {submission.file.task}, not to {loaded.spec.name}")
+        dtypes = _declared_dtypes(submission, loaded)
+        run = _Run(submission, loaded, dtypes, tier, seed, case, self._pool, self.device, watch, progress)
+        return run.record()
+
+
+class _Run:
+    """One evaluation."""
+
+    def __init__(
+        self,
+        submission: Submission,
+        task: LoadedTask,
+        dtypes: tuple[FloatDType, ...],
+        tier: Tier,
+        seed: int | None,
+        case: int | None,
+        pool: WarmPool,
+        device: Device,
+        watch: Stopwatch,
+        progress: Progress,
+    ) -> None:
+        self._submission, self._task, self._dtypes, self._tier = submission, task, dtypes, tier
+        self._is_replay = seed is not None
+        # Drawn now, when the submission is frozen and its digest is fixed.
+        self._seed = secrets.randbits(_SEED_BITS) if seed is None else seed
+        self._only_case = case
+        self._pool, self._device, self._watch, self._progress = pool, device, watch, progress
+        self._judge = Judge(task.spec, Reference(task))
+        self._started_at = datetime.datetime.now(datetime.UTC)
+        self._outcome = _Outcome()
+        self._seen: list[Observation] = []
+
+    def record(self) -> RunRecord:
+        """Run all stages and write down how they ended."""
+        try:
+            self._judge_submission()
+        except (SpecError, UsageError):
+            raise
+        except BuildError as error:
+            self._end(Status.BUILD_FAILED, str(error), error.log)
+        except Unsupported as error:
+            self._end(Status.UNSUPPORTED, str(error))
+        except Exception as error:
+            detail = "" if isinstance(error, KBenchError) else traceback.format_exc()
+            self._end(Status.HARNESS_ERROR, f"{type(error).__name__}: {error}", detail)
+        return self._write_down()
+
+    def _judge_submission(self) -> None:
+        with self._watch.measure("build"):
+            self._pool.warm_up("triton" if self._submission.file.language == "triton" else "torch")
+            candidate = build(
+                CANDIDATE, self._submission, self._task.spec, self._dtypes, self._device, self._pool.scratch()
+            )
+        self._outcome.execution = candidate.execution
+        suite = self._draw(candidate)
+        self._check(candidate, suite)
+        if self._outcome.status is Status.PASSED and self._only_case is None and candidate.execution == "native":
+            self._time(candidate, suite)
+        self._guard()
+
+    def _draw(self, candidate: Contestant) -> Suite:
+        budget = BUDGETS[self._tier] if candidate.execution == "native" else INTERPRETED
+        dense = candidate.abi == "c"
+        suite = draw_suite(
+            self._task.spec, self._seed, budget=budget, dtypes=self._dtypes, device=self._device.kind, dense=dense
+        )
+        if self._only_case is None:
+            return suite
+        if not 0 <= self._only_case < len(suite.checked):
+            raise UsageError(f"--case {self._only_case}: seed {self._seed} has the cases 0 to {len(suite.checked) - 1}")
+        return Suite(seed=suite.seed, checked=(suite.checked[self._only_case],), timed=())
+
+    def _check(self, candidate: Contestant, suite: Suite) -> None:
+        with self._watch.measure("check"):
+            checked = check(
+                self._task.spec, candidate, suite.checked,
+                judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
+            )  # fmt: skip
+        self._outcome.cases = sorted(checked.results, key=_position(suite))
+        self._outcome.layers = checked.layers
+        self._seen += checked.seen
+        self._end(*_status_of(self._outcome.cases, self._dtypes), checked.log)
+
+    def _time(self, candidate: Contestant, suite: Suite) -> None:
+        with self._watch.measure("timing"):
+            contestants = [candidate]
+            for baseline in baselines_for(self._task, self._tier):
+                folder = self._pool.scratch()
+                contestants.append(build(baseline.name, baseline, self._task.spec, self._dtypes, self._device, folder))
+            measured = measure(
+                self._task.spec, contestants, suite.timed, self._tier,
+                judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
+            )  # fmt: skip
+        self._outcome.is_timed = True
+        self._outcome.timings = measured.timings
+        self._outcome.findings += measured.findings
+        self._outcome.cases += _worst_of_each(measured.results)
+        self._seen += measured.seen
+        if measured.failure:
+            self._end(*_status_of(self._outcome.cases, self._dtypes))
+            if self._outcome.status is Status.PASSED:
+                self._end(Status.INCORRECT, measured.failure)
+
+    def _guard(self) -> None:
+        findings = guards.inspect(self._seen)
+        self._outcome.findings += findings
+        objection = next((finding for finding in findings if finding.severity == "reject"), None)
+        if objection and self._outcome.status is Status.PASSED:
+            self._end(Status.REJECTED, f"{objection.guard}: {objection.message}")
+
+    def _end(self, status: Status, reason: str, log: str = "") -> None:
+        self._outcome.status, self._outcome.reason = status, reason
+        self._outcome.log = log or self._outcome.log
+
+    def _write_down(self) -> RunRecord:
+        spec, file, outcome = self._task.spec, self._submission.file, self._outcome
+        return RunRecord(
+            task=spec.name,
+            task_version=spec.version,
+            task_digest=self._task.digest,
+            submission=self._submission.name,
+            submission_digest=self._submission.digest,
+            author=file.author,
+            language=file.language,
+            abi=self._submission.abi,
+            precision=file.precision or spec.precision,
+            dtypes=self._dtypes,
+            device=self._device.kind,
+            execution=outcome.execution,
+            tier=self._tier,
+            seed=self._seed,
+            replay=self._is_replay,
+            status=outcome.status,
+            reason=outcome.reason[:4000],
+            log=outcome.log[-4000:],
+            findings=tuple(outcome.findings),
+            cases=tuple(outcome.cases),
+            timings=tuple(outcome.timings),
+            handshake=self._device.handshake if outcome.is_timed else "none",
+            isolation=outcome.layers,
+            rule=RULE,
+            seconds=self._watch.result(),
+            environment=machine.facts() | self._device.facts(),
+            started_at=self._started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        )
+
+
+def evaluate(
+    submission: Submission,
+    task: LoadedTask | None = None,
+    *,
+    device: DeviceKind | str = "auto",
+    tier: Tier = "full",
+    seed: int | None = None,
+) -> RunRecord:
+    """Judge one submission; for many of them, keep an `Evaluator`, which stays warm."""
+    with Evaluator(device) as evaluator:
+        return evaluator.evaluate(submission, task, tier=tier, seed=seed)
+
+
+def _declared_dtypes(submission: Submission, task: LoadedTask) -> tuple[FloatDType, ...]:
+    declared = submission.file.dtypes or task.spec.dtypes
+    for dtype in declared:
+        if dtype not in task.spec.dtypes:
+            known = ", ".join(task.spec.dtypes)
+            raise SpecError(
+                f"{submission.name}/submission.yaml: dtypes: {task.spec.name} has no {dtype}; it has {known}"
+            )
+    return declared
+
+
+def _position(suite: Suite) -> Any:
+    order = {case.seed: number for number, case in enumerate(suite.checked)}
+    return lambda result: order[result.seed]
+
+
+def _status_of(cases: Sequence[CaseResult], dtypes: Sequence[FloatDType]) -> tuple[Status, str]:
+    """The first failure among judged cases; without one, every dtype and layout must have been checked."""
+    for status in (Status.CRASHED, Status.TIMED_OUT, Status.INCORRECT):
+        for case in cases:
+            if case.status == status.value:
+                return status, case.reason
+    for dtype in dtypes:
+        mine = [case for case in cases if case.dtype == dtype]
+        for layout in {case.layout for case in mine}:
+            group = [case for case in mine if case.layout == layout]
+            if not any(case.status == "passed" for case in group):
+                return Status.UNSUPPORTED, f"{dtype}: {group[0].reason}"
+    return Status.PASSED, ""
+
+
+def _worst_of_each(results: Sequence[CaseResult]) -> list[CaseResult]:
+    """One result per timed shape, dtype and distribution: the one nearest to its limit, or the failure."""
+    worst: dict[tuple[str, str, str], CaseResult] = {}
+    for result in results:
+        key = (str(result.axes), result.dtype, result.distribution)
+        if key not in worst or _badness(result) > _badness(worst[key]):
+            worst[key] = result
+    return list(worst.values())
+
+
+def _badness(result: CaseResult) -> tuple[bool, float]:
+    return result.status != "passed", result.error_ratio or 0.0

@@ -1,0 +1,144 @@
+"""Shared memory that the judge owns and workers map: where inputs and outputs of every call lie as raw bytes."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import mmap
+import os
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+PAGE_BYTES = 4096
+REDZONE_BYTES = 4096
+_REDZONE = 0xA5
+# Linux values that Python's fcntl module names only from 3.12 on for some of them.
+_ADD_SEALS, _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW = 1033, 1, 2, 4
+
+
+def sealed_memfd(name: str, size_bytes: int) -> int:
+    """A memfd that nobody can resize: a worker that could shrink it would kill the judge with SIGBUS."""
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, size_bytes)
+    fcntl.fcntl(descriptor, _ADD_SEALS, _SEAL_SHRINK | _SEAL_GROW | _SEAL_SEAL)
+    return descriptor
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where one tensor lies in the arena. `span` counts elements from the first to the last, gaps included."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    span: int
+    itemsize: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes from the first element to the end of the last."""
+        return self.span * self.itemsize
+
+    def describe(self) -> dict[str, Any]:
+        """What the worker is told."""
+        return {
+            "dtype": self.dtype,
+            "shape": self.shape,
+            "stride": self.stride,
+            "offset": self.offset,
+            "span": self.span,
+        }
+
+
+class Arena:
+    """One sealed memfd. Every call gets its slots at addresses that no earlier call foretells, between red zones."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
+        self.descriptor = sealed_memfd("kbench-arena", self.size_bytes)
+        self._memory = mmap.mmap(self.descriptor, self.size_bytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        self._bytes = torch.frombuffer(self._memory, dtype=torch.uint8)
+        self._random = random.SystemRandom()
+        self._next = 0
+
+    def close(self) -> None:
+        """Release the memory; tensors that still view it keep the mapping alive, so drop them first."""
+        del self._bytes
+        os.close(self.descriptor)
+        try:
+            self._memory.close()
+        except BufferError:
+            self._memory = mmap.mmap(-1, 1)
+
+    def begin(self, needed_bytes: int) -> None:
+        """Start laying out a call that needs `needed_bytes` (see `footprint`) at a random page."""
+        free_pages = (self.size_bytes - needed_bytes) // PAGE_BYTES
+        if free_pages < 0:
+            raise ValueError(f"a call of {needed_bytes:,} bytes does not fit into an arena of {self.size_bytes:,}")
+        self._next = self._random.randrange(free_pages + 1) * PAGE_BYTES
+
+    def place(self, dtype: str, shape: tuple[int, ...], stride: tuple[int, ...], *, misalign: bool = False) -> Slot:
+        """The next slot: a red zone, then the tensor, on a page boundary or (misaligned) one element behind it."""
+        itemsize = getattr(torch, dtype).itemsize
+        span = span_of(shape, stride)
+        offset = self._next + REDZONE_BYTES + (itemsize if misalign else 0)
+        slot = Slot(dtype, shape, stride, offset, span, itemsize)
+        self._next = -(-(offset + slot.nbytes) // PAGE_BYTES) * PAGE_BYTES + REDZONE_BYTES
+        self._guard(slot).fill_(_REDZONE)
+        self._guard(slot, behind=True).fill_(_REDZONE)
+        return slot
+
+    def bytes_of(self, slot: Slot) -> torch.Tensor:
+        """The slot's bytes, a view of shared memory that a running worker can change at any time."""
+        return self._bytes[slot.offset : slot.offset + slot.nbytes]
+
+    def overrun(self, slot: Slot) -> int | None:
+        """Distance in bytes of a write outside the slot: negative before it, positive behind it, None if none."""
+        for behind in (False, True):
+            changed = (self._guard(slot, behind=behind) != _REDZONE).nonzero()
+            if len(changed):
+                first, last = int(changed[0]), int(changed[-1])
+                return first + 1 if behind else last - REDZONE_BYTES
+        return None
+
+    def _guard(self, slot: Slot, *, behind: bool = False) -> torch.Tensor:
+        start = slot.offset + slot.nbytes if behind else slot.offset - REDZONE_BYTES
+        return self._bytes[start : start + REDZONE_BYTES]
+
+
+def span_of(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
+    """Elements from the first to the last of a strided tensor, inclusive; 0 for an empty one."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+
+
+def footprint(nbytes: int) -> int:
+    """Arena bytes that a tensor of `nbytes` may take, red zones, misalignment and rounding included."""
+    return nbytes + 2 * REDZONE_BYTES + 2 * PAGE_BYTES
+
+
+def read_memory(pid: int, pointer: int, nbytes: int) -> torch.Tensor:
+    """Copy `nbytes` at `pointer` of another process to private memory.
+
+    Raises OSError when the range is not mapped there, or when the kernel does not let us look.
+    """
+    private = torch.empty(nbytes, dtype=torch.uint8)
+    if nbytes == 0:
+        return private
+    buffer = (ctypes.c_char * nbytes).from_address(private.data_ptr())
+    descriptor = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        view, done = memoryview(buffer).cast("B"), 0
+        while done < nbytes:
+            count = os.preadv(descriptor, [view[done:]], pointer + done)
+            if count == 0:
+                raise OSError(f"only {done} of {nbytes} bytes at {pointer:#x} are mapped")
+            done += count
+    finally:
+        os.close(descriptor)
+    return private

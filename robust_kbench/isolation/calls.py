@@ -1,0 +1,198 @@
+"""One case on one worker: lay out the arguments, call, and gather what happened while the worker is stopped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from robust_kbench.cases import layouts
+from robust_kbench.cases.values import Inputs
+from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
+from robust_kbench.isolation import processes
+from robust_kbench.isolation.arena import Arena, Slot, footprint, read_memory, span_of
+from robust_kbench.isolation.process import Reply, Worker
+from robust_kbench.isolation.protocol import Claim, Raised, Returned
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.task import ITEMSIZE, Task, shape_of
+
+_POISON = 0xFF  # NaN in every float dtype, -1 in signed integers
+_MAX_SPAN_FACTOR = 8  # a returned view may lie spread over this many times its own size
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """One input in the arena: its slot and the bytes that belong into it, gaps included."""
+
+    slot: Slot
+    content: torch.Tensor
+
+
+class Caller:
+    """Calls workers that share one arena."""
+
+    def __init__(self, task: Task, arena: Arena, *, copy_out: bool, timeout_s: float) -> None:
+        self._task = task
+        self._arena = arena
+        self._copy_out = copy_out
+        self._timeout_s = timeout_s
+
+    def call(
+        self, worker: Worker, abi: str, case: Case, inputs: Inputs, *, before: Callable[[], None] = lambda: None
+    ) -> Observation:
+        """Call the kernel once. `before` runs last before the clock, for example to empty caches."""
+        self._arena.begin(case_footprint(self._task, case))
+        placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
+        outputs = self._output_slots(case)
+        passes_outputs = abi in ("destination", "c") or self._copy_out
+
+        def fill() -> None:
+            for item in placed.values():
+                self._arena.bytes_of(item.slot).copy_(item.content)
+            for slot in outputs.values():
+                self._arena.bytes_of(slot).fill_(_POISON)
+            before()
+
+        request = {
+            "inputs": [self._describe(name, inputs, placed) for name in self._task.inputs],
+            "outputs": [slot.describe() for slot in outputs.values()] if passes_outputs else [],
+            "axes": list(case.axes.values()),
+        }
+        try:
+            reply = worker.call(request, fill, copy_out=self._copy_out, timeout_s=self._timeout_s)
+        except WorkerTimedOut as error:
+            return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
+        except WorkerCrashed as error:
+            return Observation(case, "crashed", str(error), error.log)
+        return self._observe(worker, abi, case, reply, placed, outputs)
+
+    def _place(self, name: str, tensor: torch.Tensor, case: Case, abi: str) -> _Placed:
+        spec = self._task.inputs[name]
+        layout = layouts.layout_of(spec, case.layout, dense=abi == "c")
+        shape = tuple(tensor.shape)
+        stride = layouts.strides(shape, layout)
+        dtype = self._task.dtype_of(spec, case.dtype)
+        slot = self._arena.place(dtype, shape, stride, misalign=layout == "offset")
+        if layout in ("contiguous", "offset"):
+            flat = tensor.contiguous().reshape(-1)
+        else:
+            flat = torch.empty(span_of(shape, stride), dtype=tensor.dtype)
+            flat.view(torch.uint8).fill_(_POISON)
+            if layout == "expanded":
+                flat.as_strided(shape[1:], stride[1:]).copy_(tensor[0])
+            else:
+                flat.as_strided(shape, stride).copy_(tensor)
+        return _Placed(slot, flat.view(torch.uint8))
+
+    def _output_slots(self, case: Case) -> dict[str, Slot]:
+        slots = {}
+        for name, spec in self._task.outputs.items():
+            shape = shape_of(spec, case.axes)
+            dtype = self._task.dtype_of(spec, case.dtype)
+            misalign = case.layout == "offset"
+            slots[name] = self._arena.place(dtype, shape, layouts.strides(shape, "contiguous"), misalign=misalign)
+        return slots
+
+    def _describe(self, name: str, inputs: Inputs, placed: dict[str, _Placed]) -> dict[str, object]:
+        if name in placed:
+            return placed[name].slot.describe()
+        return {"value": inputs.values[name], "dtype": self._task.inputs[name].dtype}
+
+    def _observe(
+        self, worker: Worker, abi: str, case: Case, reply: Reply, placed: dict[str, _Placed], outputs: dict[str, Slot]
+    ) -> Observation:
+        answer = reply.answer
+        if isinstance(answer, Raised):
+            return Observation(case, "raised", str(answer), worker.log)
+        if not isinstance(answer, Returned):
+            return Observation(
+                case, "crashed", "broke the protocol: it answered a call with something else", worker.log
+            )
+        problems: list[str] = []
+        if abi in ("value", "torch"):
+            returned = self._fetch(worker, case, answer, outputs, problems)
+        else:
+            returned = {name: self._copy(slot) for name, slot in outputs.items()}
+        slots = {name: item.slot for name, item in placed.items()} | outputs
+        distances = {name: self._arena.overrun(slot) for name, slot in slots.items()}
+        changed = [name for name, item in placed.items() if not _same(self._arena.bytes_of(item.slot), item.content)]
+        for slot in outputs.values():  # what one worker has written, the next must not find
+            self._arena.bytes_of(slot).fill_(_POISON)
+        return Observation(
+            case=case,
+            ending="returned",
+            outputs=returned,
+            problems=tuple(problems),
+            changed_inputs=tuple(changed),
+            overruns={name: distance for name, distance in distances.items() if distance is not None},
+            elapsed_ns=reply.elapsed_ns,
+            wake_ns=reply.wake_ns,
+            event_ns=answer.event_ns,
+            left_processes=len(processes.tree(worker.pid)) - 1,
+        )
+
+    def _copy(self, slot: Slot) -> torch.Tensor:
+        private = self._arena.bytes_of(slot).clone()
+        return private.view(getattr(torch, slot.dtype)).reshape(slot.shape)
+
+    def _fetch(
+        self, worker: Worker, case: Case, answer: Returned, slots: dict[str, Slot], problems: list[str]
+    ) -> dict[str, torch.Tensor]:
+        """Copy what the kernel returned out of the stopped worker, after holding every claim against the contract."""
+        if len(answer.outputs) != len(slots):
+            problems.append(f"returned {len(answer.outputs)} values, expected {len(slots)}: {', '.join(slots)}")
+            return {}
+        found = {}
+        for (name, slot), claim in zip(slots.items(), answer.outputs, strict=True):
+            problem = self._contradiction(claim, slot)
+            if problem is None and self._copy_out:
+                found[name] = self._copy(slot)
+            elif problem is None:
+                try:
+                    found[name] = _read(worker, claim, slot)
+                except OSError as error:
+                    problem = f"its memory cannot be read: {error}"
+            if problem:
+                problems.append(f"{name}: {problem}")
+        return found
+
+    def _contradiction(self, claim: Claim, slot: Slot) -> str | None:
+        if claim.type != "Tensor":
+            return f"returned a {claim.type}; expected a plain torch.Tensor"
+        expected_device = "cuda" if self._copy_out and claim.device == "cuda" else "cpu"
+        if claim.device != expected_device:
+            return f"returned a tensor on {claim.device!r}; expected one on {expected_device!r}"
+        if claim.shape != slot.shape:
+            return f"returned shape {list(claim.shape)}; expected {list(slot.shape)}"
+        if claim.dtype != slot.dtype:
+            return f"returned {claim.dtype}; expected {slot.dtype}"
+        if claim.pointer is None or len(claim.stride) != len(slot.shape) or min(claim.stride, default=0) < 0:
+            return "returned a tensor without strided memory; expected a dense one"
+        if span_of(claim.shape, claim.stride) > _MAX_SPAN_FACTOR * max(1, slot.span):
+            return f"returned a view with strides {list(claim.stride)}; return a dense tensor"
+        return None
+
+
+def _read(worker: Worker, claim: Claim, slot: Slot) -> torch.Tensor:
+    span = span_of(claim.shape, claim.stride)
+    if span == 0 or claim.pointer is None:
+        return torch.empty(slot.shape, dtype=getattr(torch, slot.dtype))
+    flat = read_memory(worker.pid, claim.pointer, span * slot.itemsize).view(getattr(torch, slot.dtype))
+    return flat.as_strided(slot.shape, claim.stride).contiguous()
+
+
+def _same(shared: torch.Tensor, content: torch.Tensor) -> bool:
+    return torch.equal(shared, content)
+
+
+def case_footprint(task: Task, case: Case) -> int:
+    """Arena bytes that a call of `case` may take in any layout."""
+    total = 0
+    for spec in task.tensors.values():
+        itemsize = ITEMSIZE[task.dtype_of(spec, case.dtype)]
+        spread = 2 if case.layout == "strided" else 1
+        total += footprint(spread * math.prod(shape_of(spec, case.axes)) * itemsize)
+    return total

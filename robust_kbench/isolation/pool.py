@@ -1,0 +1,183 @@
+"""The warm pool: processes that have imported torch once and fork a worker in milliseconds.
+
+One warm process per flavour, started when first asked for: `torch` (python, cpp, cuda), `triton` (the interpreter,
+which must be chosen before triton is imported) and `inductor` (compiled baselines). Each is exec'ed with an environment
+of its own making, so that nothing of the judge's environment can be read in /proc/self/environ.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from robust_kbench.errors import HarnessError
+from robust_kbench.isolation.arena import Arena, sealed_memfd
+from robust_kbench.isolation.process import Worker
+from robust_kbench.worker import sandbox, wire
+
+Flavour = Literal["torch", "triton", "inductor"]
+_START_TIMEOUT_S = 120.0
+_ENVIRONMENT = {
+    "PATH": os.defpath,
+    "LANG": "C.UTF-8",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "CUDA_MODULE_LOADING": "EAGER",
+}
+_FLAVOUR_ENVIRONMENT: dict[Flavour, dict[str, str]] = {
+    "torch": {},
+    "triton": {"TRITON_INTERPRET": "1"},
+    "inductor": {"TORCHINDUCTOR_COMPILE_THREADS": "1"},
+}
+_INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "CC", "CXX")
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a worker may use. The defaults fit kernels; a compiled baseline gets processes too."""
+
+    memory_bytes: int = 6 << 30
+    file_bytes: int = 1 << 30
+    processes: int = 64
+    allow_processes: bool = False
+    gpu: bool = False
+    core: int | None = None
+
+
+class WarmPool:
+    """Starts workers. Use as a context manager; leaving it ends every process and deletes every temporary folder."""
+
+    def __init__(self) -> None:
+        self._warm: dict[Flavour, _WarmProcess] = {}
+        self._folder = Path(tempfile.mkdtemp(prefix=f"kbench-{os.getpid()}-"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the warm processes; their workers die with them."""
+        for process in self._warm.values():
+            process.close()
+        self._warm.clear()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def warm_up(self, flavour: Flavour) -> None:
+        """Start the warm process of `flavour` in the background, so that the first worker need not wait for it."""
+        self._process(flavour)
+
+    def scratch(self) -> Path:
+        """A fresh private folder that lives as long as the pool."""
+        return Path(tempfile.mkdtemp(dir=self._folder))
+
+    @contextlib.contextmanager
+    def worker(self, flavour: Flavour, arena: Arena, allowance: Allowance) -> Iterator[Worker]:
+        """A fresh worker, killed with all that it has started when the block ends."""
+        worker = self.start(flavour, arena, allowance)
+        try:
+            yield worker
+        finally:
+            worker.close()
+
+    def start(self, flavour: Flavour, arena: Arena, allowance: Allowance) -> Worker:
+        """A fresh worker process with nothing loaded; the caller closes it."""
+        scratch = self.scratch()
+        control = sealed_memfd("kbench-control", wire.CONTROL_BYTES)
+        ours, theirs = socket.socketpair()
+        log_read, log_write = os.pipe()
+        status_read, status_write = os.pipe()
+        limits: sandbox.Limits = {
+            "memory_bytes": allowance.memory_bytes + arena.size_bytes,
+            "file_bytes": allowance.file_bytes,
+            "processes": allowance.processes,
+            "allow_processes": allowance.allow_processes,
+            "gpu": allowance.gpu,
+            "core": allowance.core,
+            "scratch": str(scratch),
+        }
+        try:
+            fds = [theirs.fileno(), control, arena.descriptor, log_write, status_write]
+            self._process(flavour).fork(limits, fds)
+            return Worker(ours, control, log_read, status_read, scratch, allowance, arena.size_bytes)
+        finally:
+            theirs.close()
+            os.close(log_write)
+            os.close(status_write)
+
+    def _process(self, flavour: Flavour) -> _WarmProcess:
+        process = self._warm.get(flavour)
+        if process is None or not process.is_alive():
+            process = self._warm[flavour] = _WarmProcess(flavour, self._folder)
+        return process
+
+
+class _WarmProcess:
+    """One `python -I -m robust_kbench.worker`."""
+
+    def __init__(self, flavour: Flavour, folder: Path) -> None:
+        self._flavour = flavour
+        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        home = tempfile.mkdtemp(dir=folder)
+        inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        environment = _ENVIRONMENT | inherited | _FLAVOUR_ENVIRONMENT[flavour] | {"HOME": home, "TMPDIR": home}
+        command = [sys.executable, "-I", "-m", "robust_kbench.worker", flavour, str(theirs.fileno()), str(os.getpid())]
+        self._log = open(os.path.join(home, "log"), "w+b")  # noqa: SIM115 - lives as long as the process
+        self._process = subprocess.Popen(
+            command, env=environment, cwd=home, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+            stdout=self._log, stderr=self._log, start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        self._is_ready = False
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def fork(self, limits: sandbox.Limits, descriptors: list[int]) -> None:
+        """Ask for a worker; it announces itself on its own status pipe."""
+        self._wait_until_ready()
+        try:
+            socket.send_fds(self._requests, [json.dumps(limits).encode()], descriptors)
+        except OSError as error:
+            raise HarnessError(f"the warm {self._flavour} process is gone: {error}; {self._words()}") from None
+
+    def _wait_until_ready(self) -> None:
+        if self._is_ready:
+            return
+        self._requests.settimeout(_START_TIMEOUT_S)
+        started = time.monotonic()
+        try:
+            ready = self._requests.recv(16)
+        except TimeoutError:
+            ready = b""
+        if not ready:
+            waited = time.monotonic() - started
+            raise HarnessError(f"the warm {self._flavour} process did not start in {waited:.0f} s; {self._words()}")
+        self._is_ready = True
+
+    def _words(self) -> str:
+        self._log.seek(0)
+        last = self._log.read().decode(errors="replace").strip().splitlines()[-1:]
+        return f"its last words: {last[0]}" if last else "it said nothing"
+
+    def close(self) -> None:
+        self._requests.close()
+        self._process.kill()
+        self._process.wait()
+        self._log.close()

@@ -1,0 +1,260 @@
+"""The handle of one worker: load, call, park, kill. All waiting is bounded and all answers are claims."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import secrets
+import select
+import shutil
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
+from robust_kbench.isolation import processes
+from robust_kbench.isolation.protocol import Answer, Loaded, Raised, parse_answer
+from robust_kbench.worker import wire
+
+if TYPE_CHECKING:
+    from robust_kbench.isolation.pool import Allowance
+
+LOG_LIMIT_BYTES = 1024 * 1024
+_LOG_TAIL_BYTES = 4096
+_BIRTH_TIMEOUT_S = 20.0
+_SPINS = 2000  # looks at a word between two looks at everything else, about 0.1 ms
+_PATROL_S = 0.02
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One finished call. The worker is stopped when this is returned."""
+
+    answer: Answer
+    elapsed_ns: int
+    """From GO to DONE on the judge's clock."""
+    wake_ns: int
+    """From waking the worker to READY: the window in which it could work off the clock."""
+
+
+class Worker:
+    """One untrusted process. Every method raises WorkerCrashed or WorkerTimedOut when it fails, after killing it."""
+
+    def __init__(
+        self,
+        channel: socket.socket,
+        control: int,
+        log: int,
+        status: int,
+        scratch: Path,
+        allowance: Allowance,
+        arena_bytes: int,
+    ) -> None:
+        self._channel = channel
+        self._control = mmap.mmap(control, wire.CONTROL_BYTES)
+        os.close(control)
+        self._words = memoryview(self._control).cast("Q")
+        self._log_fd, self._status_fd = log, status
+        os.set_blocking(log, False)
+        os.set_blocking(status, False)
+        self._log = bytearray()
+        self._log_bytes = 0
+        self._status = bytearray()
+        self._scratch = scratch
+        self._allowance = allowance
+        self._arena_bytes = arena_bytes
+        self._spin = True
+        self._patrolled = 0.0
+        self._is_stopped = False
+        self.layers: tuple[str, ...] = ()
+        self.pid, self._guardian = self._await_birth()
+
+    def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
+        """Have the worker import the submission."""
+        nonce = _nonce()
+        self._spin = spin
+        frame = {"op": "load", "nonce": nonce, "spin": spin, "arena_bytes": self._arena_bytes, **request}
+        self._run()
+        self._send(frame)
+        self._wait(wire.FINISHED, nonce, time.monotonic() + timeout_s, "importing the submission")
+        answer = self._answer(nonce)
+        if isinstance(answer, Loaded):
+            self.layers = answer.layers
+        elif not isinstance(answer, Raised):
+            raise self._crash("broke the protocol: it answered a load with something else")
+        self.park()
+        return answer
+
+    def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
+        """One call of the kernel. `fill` writes the inputs, and does so while the worker is stopped."""
+        nonce = _nonce()
+        self._run()
+        self._send({"op": "call", "nonce": nonce, "copy_out": copy_out, **request})
+        deadline = time.monotonic() + timeout_s
+        self._wait(wire.PREPARED, nonce, deadline, "preparing a call")
+        self.park()
+        fill()
+        deadline = time.monotonic() + timeout_s
+        woken = time.perf_counter_ns()
+        self._signal(wire.WAKE, nonce)
+        self._run()
+        self._wait(wire.READY, nonce, deadline, "waking up")
+        started = time.perf_counter_ns()
+        self._signal(wire.GO, nonce)
+        self._wait(wire.DONE, nonce, deadline, "running the kernel")
+        ended = time.perf_counter_ns()
+        if copy_out:
+            self._wait(wire.FINISHED, nonce, deadline, "copying the outputs")
+        self.park()
+        return Reply(self._answer(nonce), ended - started, started - woken)
+
+    def park(self) -> None:
+        """Stop the whole process tree and see it stopped."""
+        if self._is_stopped:
+            return
+        try:
+            processes.stop(self._tree())
+        except TimeoutError as error:
+            self.kill()
+            raise HarnessError(str(error)) from None
+        self._is_stopped = True
+
+    def kill(self) -> None:
+        """End the worker and all that it has started; returns when they are gone."""
+        processes.send([self.pid], signal.SIGKILL)
+        deadline = time.monotonic() + 1.0
+        while not self._exit_status() and processes.state(self._guardian) not in "ZX" and time.monotonic() < deadline:
+            select.select([self._status_fd], [], [], 0.01)
+        processes.kill_tree(self._guardian)
+        self._drain_log()
+
+    def close(self) -> None:
+        """Kill the worker and release everything that was its own."""
+        self.kill()
+        self._words.release()
+        self._control.close()
+        self._channel.close()
+        os.close(self._log_fd)
+        os.close(self._status_fd)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    @property
+    def log(self) -> str:
+        """The end of what the worker wrote to stdout and stderr."""
+        self._drain_log()
+        return self._log.decode(errors="replace").strip()
+
+    def _tree(self) -> list[int]:
+        return processes.tree(self.pid) if self._allowance.allow_processes else [self.pid]
+
+    def _run(self) -> None:
+        if self._is_stopped:
+            processes.resume(self._tree())
+            self._is_stopped = False
+
+    def _send(self, frame: dict[str, Any]) -> None:
+        try:
+            self._channel.settimeout(5.0)
+            wire.send_frame(self._channel, frame)
+        except OSError as error:
+            raise self._crash(self._cause_of_death() or f"does not read its requests ({error})") from None
+
+    def _signal(self, word: int, nonce: int) -> None:
+        self._words[word] = nonce
+        if not self._spin:
+            self._channel.send(b"!")
+
+    def _wait(self, word: int, nonce: int, deadline: float, what: str) -> None:
+        words = self._words
+        while True:
+            for _ in range(_SPINS if self._spin else 1):
+                if words[word] == nonce:
+                    self._consume_signal()
+                    return
+            if not self._spin:
+                select.select([self._channel], [], [], 0.001)
+                continue_waiting = words[word] != nonce
+                if not continue_waiting:
+                    self._consume_signal()
+                    return
+            now = time.monotonic()
+            if now > deadline:
+                self.kill()
+                raise WorkerTimedOut(f"gave no answer in time while {what}", self.log)
+            if now - self._patrolled > _PATROL_S:
+                self._patrolled = now
+                self._patrol()
+
+    def _consume_signal(self) -> None:
+        if not self._spin:
+            with contextlib.suppress(OSError):
+                self._channel.recv(4096, socket.MSG_DONTWAIT)
+
+    def _patrol(self) -> None:
+        """Look at what a hostile worker could do while we wait. Raises WorkerCrashed."""
+        if cause := self._cause_of_death():
+            raise self._crash(cause)
+        self._drain_log()
+        if self._log_bytes > LOG_LIMIT_BYTES:
+            raise self._crash(f"wrote more than {LOG_LIMIT_BYTES >> 20} MiB to stdout and stderr")
+        members = processes.tree(self.pid)
+        if len(members) > self._allowance.processes:
+            raise self._crash(f"started more than {self._allowance.processes} processes")
+        if processes.resident_bytes(members) > self._allowance.memory_bytes:
+            raise self._crash(f"used more than {self._allowance.memory_bytes / 2**30:.1f} GiB of memory")
+
+    def _crash(self, what: str) -> WorkerCrashed:
+        self.kill()
+        return WorkerCrashed(what, self.log)
+
+    def _answer(self, nonce: int) -> Answer:
+        (length,) = struct.unpack_from("<I", self._control, wire.LENGTH_OFFSET)
+        if length > wire.REPLY_BYTES:
+            raise self._crash(f"broke the protocol: an answer of {length} bytes")
+        body = bytes(self._control[wire.REPLY_OFFSET : wire.REPLY_OFFSET + length])
+        try:
+            return parse_answer(body, nonce)
+        except ValueError as error:
+            raise self._crash(f"broke the protocol: {error}") from None
+
+    def _await_birth(self) -> tuple[int, int]:
+        deadline = time.monotonic() + _BIRTH_TIMEOUT_S
+        while time.monotonic() < deadline:
+            select.select([self._status_fd], [], [], 0.1)
+            for message in self._messages():
+                return int(message["worker"]), int(message["guardian"])
+        raise HarnessError("the warm process forked no worker; is the machine out of memory or processes?")
+
+    def _exit_status(self) -> bool:
+        return any("exit" in message for message in self._messages())
+
+    def _messages(self) -> list[dict[str, int]]:
+        with contextlib.suppress(BlockingIOError):
+            self._status += os.read(self._status_fd, 4096)
+        return [json.loads(line) for line in bytes(self._status).splitlines(keepends=True) if line.endswith(b"\n")]
+
+    def _cause_of_death(self) -> str | None:
+        for message in self._messages():
+            if "exit" in message:
+                code = message["exit"]
+                if code < 0:
+                    return f"was killed by {signal.Signals(-code).name}"
+                return f"ended by itself with exit code {code} before it had answered"
+        return None
+
+    def _drain_log(self) -> None:
+        with contextlib.suppress(BlockingIOError, OSError):
+            while self._log_bytes <= 2 * LOG_LIMIT_BYTES and (part := os.read(self._log_fd, 65536)):
+                self._log_bytes += len(part)
+                self._log = (self._log + part)[-_LOG_TAIL_BYTES:]
+
+
+def _nonce() -> int:
+    return secrets.randbits(62) + 1

@@ -1,0 +1,81 @@
+"""Looking at and signalling a tree of processes through /proc: count, stop, resume, kill."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+
+
+def tree(root: int) -> list[int]:
+    """`root` and all its descendants, as process ids of ours."""
+    found = [root]
+    for pid in found:
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/children") as file:
+                    found += [int(child) for child in file.read().split()]
+    return found
+
+
+def state(pid: int) -> str:
+    """The state letter of /proc (R, S, T, Z, …) of the slowest thread to stop, X when the process is gone."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+        letters = {_task_state(pid, task) for task in tasks}
+    except OSError:
+        return "X"
+    return next(iter(letters - {"T", "t"}), "T")
+
+
+def _task_state(pid: int, task: str) -> str:
+    with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
+        return chr(file.read().rpartition(b") ")[2][0])
+
+
+def stop(pids: list[int], timeout_s: float = 1.0) -> None:
+    """Stop `pids` and wait until the kernel shows every thread of them stopped (or gone).
+
+    Raises TimeoutError otherwise, for a process that still runs could slow or read what comes next.
+    """
+    send(pids, signal.SIGSTOP)
+    deadline = time.monotonic() + timeout_s
+    for pid in pids:
+        while state(pid) not in "TZX":
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"process {pid} does not stop")
+
+
+def resume(pids: list[int]) -> None:
+    """Let stopped processes run again."""
+    send(pids, signal.SIGCONT)
+
+
+def send(pids: list[int], which: signal.Signals) -> None:
+    """Signal each of `pids`; those that are gone are skipped."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, which)
+
+
+def kill_tree(root: int) -> None:
+    """Kill `root` and what it has started, until nothing new turns up; in a pid namespace the first round ends all."""
+    for _ in range(100):
+        members = tree(root)
+        send(members, signal.SIGSTOP)  # nobody forks while we count
+        members = tree(root)
+        send(members[::-1], signal.SIGKILL)
+        if all(state(pid) in "ZX" for pid in members):
+            return
+        time.sleep(0.001)
+
+
+def resident_bytes(pids: list[int]) -> int:
+    """Memory that `pids` hold in all, shared pages counted once each."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/statm") as file:
+            _, resident, shared, *_ = file.read().split()
+            total += (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+    return total

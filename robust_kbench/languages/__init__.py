@@ -1,0 +1,31 @@
+"""One module per language: from sources to an artefact that a worker can load. How it is loaded is the worker's part.
+
+The table is the registry: a language is a module with `build`, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from robust_kbench.languages import cpp, cuda, python, triton
+from robust_kbench.languages.built import Built
+from robust_kbench.schema.submission import Submission
+from robust_kbench.schema.task import DeviceKind, FloatDType, Task
+
+Build = Callable[[Submission, Task, FloatDType, DeviceKind, Path], Built]
+
+BUILDERS: dict[str, Build] = {
+    "python": python.build,
+    "triton": triton.build,
+    "cpp": cpp.build,
+    "cuda": cuda.build,
+}
+
+
+def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceKind, folder: Path) -> Built:
+    """Build `submission` for one element type in the empty `folder`.
+
+    Raises BuildError with the compiler's first error, or Unsupported when this machine cannot run the result.
+    """
+    return BUILDERS[submission.file.language](submission, task, dtype, device, folder)

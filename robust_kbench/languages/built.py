@@ -1,0 +1,46 @@
+"""What a builder hands over: an artefact and the way to load it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from robust_kbench.schema.record import Execution
+from robust_kbench.schema.submission import Submission
+
+Flavour = Literal["torch", "triton", "inductor"]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A loadable artefact of one submission and dtype. `log` holds the compiler's warnings."""
+
+    path: Path
+    symbol: str
+    abi: str
+    execution: Execution = "native"
+    flavour: Flavour = "torch"
+    compiles_at_run_time: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+    log: str = ""
+
+    def load_request(self, device: str) -> dict[str, Any]:
+        """The frame that has a worker load the artefact."""
+        return {
+            "abi": self.abi,
+            "path": str(self.path),
+            "symbol": self.symbol,
+            "device": device,
+            "environment": dict(self.environment),
+        }
+
+
+def write_sources(submission: Submission, folder: Path) -> Path:
+    """Write the frozen sources into `folder`; returns the entry file."""
+    for name, text in submission.sources.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / submission.entry_file

@@ -1,0 +1,61 @@
+"""Run a compiler on hostile source: own session, bounded time, memory and output, an environment of our own making."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from robust_kbench.errors import BuildError
+
+_LOG_CHARACTERS = 4000
+_LIMITS = 'ulimit -c 0 -t "$1" -v "$2" -f "$3"; shift 3; exec "$@"'
+_MAX_OUTPUT_BYTES = 256 << 20
+_FIRST_ERROR = re.compile(r"^.*?(?:error|undefined reference|not defined)\b.*$", re.MULTILINE | re.IGNORECASE)
+
+
+def run(command: Sequence[str], folder: Path, *, timeout_s: int, memory_bytes: int = 4 << 30) -> str:
+    """Run `command` in `folder` and return what it printed.
+
+    Raises BuildError with the first error when it fails, or when it takes longer than `timeout_s`.
+    """
+    limits = [str(timeout_s), str(memory_bytes // 1024), str(_MAX_OUTPUT_BYTES // 512)]
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LANG": "C.UTF-8",
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+    }
+    with open(folder / "compiler.log", "w+b") as log:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", _LIMITS, "sh", *limits, *command],
+            cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+        try:
+            code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise BuildError(f"the compiler did not finish within {timeout_s} s") from None
+        finally:
+            _end_session(process)
+        log.seek(0)
+        output = log.read(1 << 20).decode(errors="replace").replace(f"{folder}/", "")
+    if code != 0:
+        raise BuildError(_first_error(output, code), output[:_LOG_CHARACTERS])
+    return output[:_LOG_CHARACTERS]
+
+
+def _end_session(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    finally:
+        process.wait()
+
+
+def _first_error(output: str, code: int) -> str:
+    match = _FIRST_ERROR.search(output)
+    return match.group(0).strip()[:500] if match else f"the compiler ended with exit code {code}"

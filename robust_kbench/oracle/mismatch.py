@@ -1,0 +1,69 @@
+"""Why an output is wrong, in words: the worst element, how many are wrong, and the pattern they form."""
+
+from __future__ import annotations
+
+import torch
+
+from robust_kbench.oracle.comparison import Judgement, is_wrong
+
+_NAMES = ("whole tensor", "worst row", "worst element")
+
+
+def explain(name: str, answer: torch.Tensor, exact: torch.Tensor, judgement: Judgement) -> str:
+    """One or two sentences on an output that `judgement` refused."""
+    wrong = is_wrong(answer, exact, judgement.limits[2])
+    count = int(wrong.sum())
+    if count == 0:
+        return f"{name}: {_broken_limits(judgement)}; every element is near, so the error is spread over many"
+    worst = _worst_index(answer, exact, wrong)
+    got, expected = _show(answer[worst]), _show(exact[worst])
+    place = f"{name}[{', '.join(map(str, worst))}]" if worst else name
+    share = f"{count:,} of {exact.numel():,} wrong, {pattern(wrong)}"
+    return f"{place}: got {got}, expected {expected}; {share}; {_broken_limits(judgement)}"
+
+
+def pattern(wrong: torch.Tensor) -> str:
+    """Where the wrong elements lie: everything, most of it, some rows, the last columns, or scattered."""
+    if bool(wrong.all()):
+        return "everything"
+    if int(wrong.sum()) * 2 > wrong.numel():
+        return "most of it"
+    grid = wrong.reshape(-1, wrong.shape[-1]) if wrong.dim() else wrong.reshape(1, 1)
+    rows, columns = grid.any(1).nonzero()[:, 0], grid.any(0).nonzero()[:, 0]
+    if grid.shape[0] > 1 and bool(grid[rows].all()):
+        return f"all of {_range('row', rows, grid.shape[0])}"
+    if grid.shape[1] > 1 and bool(grid[:, columns].all()):
+        return f"all of {_range('column', columns, grid.shape[1])}"
+    if len(columns) < grid.shape[1]:
+        return f"all in {_range('column', columns, grid.shape[1])}"
+    if len(rows) < grid.shape[0]:
+        return f"all in {_range('row', rows, grid.shape[0])}"
+    return "scattered"
+
+
+def _range(what: str, indices: torch.Tensor, size: int) -> str:
+    first, last = int(indices[0]), int(indices[-1])
+    if len(indices) == 1:
+        return f"the last {what}" if first == size - 1 and size > 1 else f"{what} {first}"
+    contiguous = last - first + 1 == len(indices)
+    if contiguous and last == size - 1 and first > 0:
+        return f"the last {len(indices)} {what}s"
+    return f"{what}s {first} to {last}" if contiguous else f"{len(indices)} {what}s between {first} and {last}"
+
+
+def _worst_index(answer: torch.Tensor, exact: torch.Tensor, wrong: torch.Tensor) -> tuple[int, ...]:
+    distance = (answer.double() - exact.double()).abs().nan_to_num(nan=torch.inf)
+    flat = int(torch.where(wrong, distance, -1.0).reshape(-1).argmax())
+    return tuple(int(index) for index in torch.unravel_index(torch.tensor(flat), answer.shape)) if answer.dim() else ()
+
+
+def _show(value: torch.Tensor) -> str:
+    return f"{value.item():.6g}"
+
+
+def _broken_limits(judgement: Judgement) -> str:
+    if judgement.nonfinite:
+        return f"{judgement.nonfinite:,} NaN or infinite values out of place"
+    pairs = zip(_NAMES, judgement.errors, judgement.limits, strict=True)
+    broken = [f"{name} {error:.2g}, allowed {limit:.2g}" for name, error, limit in pairs if not error <= limit]
+    return "relative error: " + "; ".join(broken)

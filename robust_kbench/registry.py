@@ -1,0 +1,157 @@
+"""Find tasks and submissions, on disk or in the installed package, and read them strictly."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.schema.documents import parse, read_yaml
+from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES, Submission, SubmissionFile
+from robust_kbench.schema.task import Task
+
+TASK_FILE = "task.yaml"
+SUBMISSION_FILE = "submission.yaml"
+_PACKAGE = Path(__file__).resolve().parent
+_LANGUAGE_OF = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".cu": "cuda"}
+_IGNORED_PARTS = {"__pycache__", ".git"}
+
+
+@dataclass(frozen=True)
+class LoadedTask:
+    """A task together with the reference's source text and the digest of both."""
+
+    spec: Task
+    folder: Path
+    reference: str
+    digest: str
+
+
+def data_folder(kind: str) -> Path:
+    """`tasks` or `baselines`: of the checkout that this package runs from, else those that the wheel carries."""
+    checkout = _PACKAGE.parent / kind
+    is_checkout = (_PACKAGE.parent / "pyproject.toml").is_file() and checkout.is_dir()
+    return checkout if is_checkout else _PACKAGE / kind
+
+
+def task_folders(root: Path | None = None) -> list[Path]:
+    """Every folder below `root` (default: the registry) that holds a task, in order of their names."""
+    return sorted(path.parent for path in (root or data_folder("tasks")).glob(f"*/*/{TASK_FILE}"))
+
+
+def task_names() -> list[str]:
+    """Names of all tasks of the registry."""
+    return ["/".join(folder.parts[-2:]) for folder in task_folders()]
+
+
+def load_task(name: str) -> LoadedTask:
+    """The task called `name` (family/op), or the one in a folder of that path. Raises UsageError and SpecError."""
+    folder = data_folder("tasks") / name
+    if not (folder / TASK_FILE).is_file():
+        folder = Path(name)
+    if not (folder / TASK_FILE).is_file():
+        near = get_close_matches(name, task_names(), 1)
+        hint = f"did you mean {near[0]!r}?" if near else "`kbench tasks` lists all tasks"
+        raise UsageError(f"no task {name!r}; {hint}")
+    return read_task(folder)
+
+
+def read_task(folder: Path) -> LoadedTask:
+    """Read `task.yaml` and `reference.py` of one folder."""
+    where = str(folder / TASK_FILE)
+    text = (folder / TASK_FILE).read_text()
+    spec = parse(Task, read_yaml(text, where), where)
+    if spec.name != "/".join(folder.resolve().parts[-2:]):
+        raise SpecError(f"{where}: name: {spec.name!r} does not match the folder {folder}")
+    reference = folder / "reference.py"
+    if not reference.is_file():
+        raise SpecError(f"{reference}: missing; it must define reference({', '.join(spec.inputs)})")
+    source = reference.read_text()
+    digest = hashlib.sha256(text.encode() + b"\0" + source.encode()).hexdigest()
+    return LoadedTask(spec, folder, source, f"sha256:{digest}")
+
+
+def submission_folders(root: Path) -> list[Path]:
+    """Every folder at or below `root` that holds a submission."""
+    return sorted(path.parent for path in root.rglob(SUBMISSION_FILE))
+
+
+def baselines_of(task: str) -> list[Path]:
+    """Folders of the published kernels for `task`."""
+    return submission_folders(data_folder("baselines") / task)
+
+
+def find_submissions(path: Path, task: str | None = None) -> list[Submission]:
+    """The submissions that `path` names: a directory, a tree of them, or one file together with `task`.
+
+    Raises UsageError when there is none, SpecError when one is malformed.
+    """
+    if path.is_file() and path.name != SUBMISSION_FILE:
+        return [_from_file(path, task)]
+    folder = path.parent if path.is_file() else path
+    if not folder.is_dir():
+        raise UsageError(f"{path}: no such file or directory")
+    folders = submission_folders(folder)
+    if not folders:
+        raise UsageError(f"{path}: no {SUBMISSION_FILE} here or below; `kbench new TASK --language L DIR` writes one")
+    return [read_submission(found) for found in folders]
+
+
+def read_submission(folder: Path) -> Submission:
+    """Read one submission; nothing of it is executed. Raises SpecError."""
+    where = str(folder / SUBMISSION_FILE)
+    header = _read_text(folder / SUBMISSION_FILE, where)
+    file = parse(SubmissionFile, read_yaml(header, where), where)
+    sources = dict(_sources(folder))
+    submission = Submission(name=folder.resolve().name, file=file, sources=sources)
+    if submission.entry_file not in sources:
+        near = get_close_matches(submission.entry_file, sources, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise SpecError(f"{where}: entry_point: no file {submission.entry_file!r} in {folder}{hint}")
+    return submission
+
+
+def _from_file(path: Path, task: str | None) -> Submission:
+    if task is None:
+        raise UsageError(f"{path}: a single file needs --task FAMILY/OP")
+    language = _LANGUAGE_OF.get(path.suffix)
+    if language is None:
+        raise UsageError(f"{path}: cannot tell the language from {path.suffix!r}; known: {', '.join(_LANGUAGE_OF)}")
+    text = _read_text(path, str(path))
+    if language == "python" and "triton" in text:
+        language = "triton"
+    symbol = task.rpartition("/")[2]
+    data = {"task": task, "language": language, "entry_point": f"{path.name}::{symbol}"}
+    return Submission(name=path.stem, file=parse(SubmissionFile, data, str(path)), sources={path.name: text})
+
+
+def _sources(folder: Path) -> Iterator[tuple[str, str]]:
+    count = 0
+    root = folder.resolve()
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if path.is_dir() or path.name == SUBMISSION_FILE or _IGNORED_PARTS & set(relative.parts):
+            continue
+        if not path.resolve().is_relative_to(root):
+            raise SpecError(f"{path}: points outside the submission's directory; copy the file into it")
+        count += 1
+        if count > MAX_FILES:
+            raise SpecError(f"{folder}: more than {MAX_FILES} files; a submission holds sources only")
+        yield relative.as_posix(), _read_text(path, str(path))
+
+
+def _read_text(path: Path, where: str) -> str:
+    try:
+        size = path.stat().st_size
+        if not path.is_file():
+            raise SpecError(f"{where}: not a regular file")
+        if size > MAX_FILE_BYTES:
+            raise SpecError(f"{where}: {size:,} bytes; a source file may have at most {MAX_FILE_BYTES:,}")
+        return path.read_text()
+    except UnicodeDecodeError:
+        raise SpecError(f"{where}: not UTF-8 text; a submission holds sources only") from None
+    except OSError as error:
+        raise SpecError(f"{where}: {error.strerror}") from None

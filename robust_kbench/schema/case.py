@@ -1,0 +1,33 @@
+"""One concrete recipe for inputs. Cases never leave the judge."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from robust_kbench.schema.documents import Strict
+from robust_kbench.schema.task import Distribution, FloatDType, Layout
+
+
+class Case(Strict):
+    """Enough to rebuild one set of inputs bit for bit."""
+
+    axes: dict[str, int]
+    dtype: FloatDType
+    layout: Layout = "contiguous"
+    distribution: Distribution = "normal"
+    seed: int = Field(ge=0, lt=2**63)
+    role: Literal["check", "timed"] = "check"
+
+    def __str__(self) -> str:
+        axes = " ".join(f"{name}={size}" for name, size in self.axes.items())
+        return f"{axes} {self.dtype} {self.layout} {self.distribution}"
+
+
+class Suite(Strict):
+    """All cases of one seed: those that are only checked, and those whose speed counts too."""
+
+    seed: int
+    checked: tuple[Case, ...]
+    timed: tuple[Case, ...]

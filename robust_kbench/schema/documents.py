@@ -1,0 +1,134 @@
+"""From a YAML or JSON text to a validated model, or an error that names the place and the remedy.
+
+PyYAML follows YAML 1.1, where `no` is a boolean, `1e-6` is text and the last of two equal keys wins silently.
+Each of these has made a benchmark measure something else than its author wrote, so each is refused here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from robust_kbench.errors import SpecError
+
+MAX_DOCUMENT_BYTES = 256 * 1024
+_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LOOKS_NUMERIC = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+_YAML11_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
+
+
+class Strict(BaseModel):
+    """Base of every model: immutable, no unknown keys, no silent conversion of types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+Model = TypeVar("Model", bound=Strict)
+
+
+class _StrictLoader(_LOADER):  # type: ignore[misc]  # the C loader is absent on some builds of PyYAML
+    """A safe loader that refuses duplicate keys, YAML 1.1 booleans, aliases and numbers that are read as text."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise _problem(key, f"duplicate key {key.value!r}; remove one of the two")
+            seen.add(key.value)
+        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep=deep)
+        return mapping
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise _problem(self.peek_event(), "aliases (*name) are not allowed; write the value out")
+        return super().compose_node(parent, index)  # type: ignore[no-any-return]
+
+
+def _problem(node: Any, message: str) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, message, node.start_mark)
+
+
+def _construct_boolean(loader: Any, node: yaml.ScalarNode) -> bool:
+    if node.value.lower() in _YAML11_BOOLEANS:
+        raise _problem(node, f"{node.value!r} is read as a boolean by YAML 1.1; write true, false or '{node.value}'")
+    return str(node.value).lower() == "true"
+
+
+def _construct_text(loader: Any, node: yaml.ScalarNode) -> str:
+    if not node.style and _LOOKS_NUMERIC.match(node.value):
+        mantissa, exponent = re.split("[eE]", node.value)
+        remedy = f"{float(mantissa):.1f}e{int(exponent):+03d}"
+        raise _problem(node, f"{node.value!r} is read as text by YAML 1.1; write {remedy} or quote it")
+    return str(node.value)
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:bool", _construct_boolean)
+_StrictLoader.add_constructor("tag:yaml.org,2002:str", _construct_text)
+
+
+def read_yaml(text: str, where: str) -> dict[str, Any]:
+    """Parse one YAML mapping. Raises SpecError with `where`, the line and the remedy."""
+    if len(text) > MAX_DOCUMENT_BYTES:
+        raise SpecError(f"{where}: {len(text):,} bytes; at most {MAX_DOCUMENT_BYTES:,} are allowed")
+    try:
+        data = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - derived from the safe loader
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise SpecError(f"{where}{line}: {error.problem or error}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise SpecError(f"{where}: {error or type(error).__name__}".replace("\n", " ")) from None
+    if not isinstance(data, dict):
+        raise SpecError(f"{where}: expected a mapping of keys to values, got {_kind(data)}")
+    return data
+
+
+def parse(model: type[Model], data: Mapping[str, Any], where: str) -> Model:
+    """`data` as a `model`. Raises SpecError that names the first wrong key and the nearest right one."""
+    try:
+        # Through JSON, because only there does strict mode take a list for a tuple and a text for an enumeration.
+        return model.model_validate_json(json.dumps(data, default=str))
+    except ValidationError as error:
+        raise SpecError(f"{where}: {_explain(model, error)}") from None
+
+
+def _explain(model: type[BaseModel], error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"{place}: unknown key{_suggestion(model, first['loc'])}"
+    if first["type"] == "missing":
+        return f"{place}: missing; this key is required"
+    found = "" if isinstance(first["input"], dict | list) else f", got {first['input']!r:.80}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}{found}" if place else message
+
+
+def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    owner = _descend(model, location[:-1])
+    if owner is None:
+        return ""
+    known = list(owner.model_fields)
+    near = get_close_matches(str(location[-1]), known, 1)
+    return f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(known)}"
+
+
+def _descend(model: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel] | None:
+    """The model that holds the key at `location`: follows fields, and through mappings and lists their items."""
+    annotation: Any = model
+    for part in location:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            field = annotation.model_fields.get(str(part))
+            annotation = field.annotation if field else None
+        else:
+            annotation = get_args(annotation)[-1] if get_args(annotation) else None
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def _kind(data: object) -> str:
+    return "nothing" if data is None else type(data).__name__

@@ -1,0 +1,36 @@
+"""What happened in one call: facts, gathered by the judge, without an opinion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from robust_kbench.schema.case import Case
+
+if TYPE_CHECKING:
+    import torch
+
+Ending = Literal["returned", "raised", "crashed", "timed_out"]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One call of a submission or a baseline.
+
+    `outputs` are private copies, taken while the worker was stopped. A missing output is explained in `problems`, for
+    example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it.
+    """
+
+    case: Case
+    ending: Ending
+    message: str = ""
+    log: str = ""
+    outputs: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    changed_inputs: tuple[str, ...] = ()
+    overruns: Mapping[str, int] = field(default_factory=dict)
+    elapsed_ns: int = 0
+    wake_ns: int = 0
+    event_ns: int | None = None
+    left_processes: int = 0

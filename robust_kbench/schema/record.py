@@ -1,0 +1,155 @@
+"""One evaluation, as one line of a store: enough to re-score it, to repeat it and to dispute it."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from robust_kbench.schema.documents import Strict
+from robust_kbench.schema.finding import Finding
+from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layout, Precision
+
+SCHEMA_VERSION = 1
+MAX_RECORD_BYTES = 64 * 1024
+_MAX_NS = 2**32 - 1  # samples above 4.29 s are stored as this; no timed binding comes near
+
+
+class Status(StrEnum):
+    """Exactly one per record: the first failure in the order build, checks, guards, timing."""
+
+    PASSED = "passed"
+    INCORRECT = "incorrect"
+    REJECTED = "rejected"
+    BUILD_FAILED = "build_failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+    UNSUPPORTED = "unsupported"
+    HARNESS_ERROR = "harness_error"
+
+
+Tier = Literal["quick", "full", "final"]
+Execution = Literal["native", "interpreted", "emulated"]
+CaseStatus = Literal["passed", "incorrect", "crashed", "timed_out", "not_checked"]
+Metrics = tuple[float, float, float]
+
+
+class CaseResult(Strict):
+    """A judged case. `errors` and `limits` are the three metrics of the output that came closest to its limit."""
+
+    axes: dict[str, int]
+    dtype: FloatDType
+    layout: Layout
+    distribution: Distribution
+    seed: int
+    role: Literal["check", "timed"]
+    status: CaseStatus
+    reason: str = Field(default="", max_length=1000)
+    output: str = ""
+    errors: Metrics | None = None
+    limits: Metrics | None = None
+    inputs_digest: str = Field(default="", description="first 16 hex digits of the sha256 of all input bytes")
+
+    @property
+    def error_ratio(self) -> float | None:
+        """Largest error in units of its limit; a passed case has at most 1."""
+        if self.errors is None or self.limits is None:
+            return None
+        return max(error / limit for error, limit in zip(self.errors, self.limits, strict=True))
+
+
+class Session(Strict):
+    """Raw samples of one fresh set of workers, in the order in which they were taken, one list per contestant.
+
+    Sample number i of every contestant belongs to the same round, so that drift cancels between them.
+    """
+
+    samples: dict[str, str] = Field(description="contestant -> base64 of little-endian uint32 nanoseconds")
+    foreign_load: float = Field(description="share of a core that other processes used meanwhile")
+    repeated: int = Field(default=0, description="how often the session was repeated because of foreign load")
+
+
+class Timing(Strict):
+    """All sessions of one timed binding and dtype."""
+
+    axes: dict[str, int]
+    dtype: FloatDType
+    sessions: tuple[Session, ...]
+
+
+class Seconds(Strict):
+    """Wall time of each stage; `harness` is what is left after the submission's and the references' own work."""
+
+    start: float = 0.0
+    build: float = 0.0
+    check: float = 0.0
+    timing: float = 0.0
+    kernels: float = Field(default=0.0, description="within check and timing: kernels running, baselines included")
+    references: float = Field(default=0.0, description="within check and timing: making inputs, references, comparing")
+    total: float = 0.0
+
+    @property
+    def harness(self) -> float:
+        """Overhead: everything but building, running kernels, making inputs and judging outputs."""
+        return self.total - self.build - self.kernels - self.references
+
+
+class RunRecord(Strict):
+    """One line of a store. Everything that can be derived from samples is derived on read."""
+
+    schema_version: Literal[1] = 1
+    task: str
+    task_version: int
+    task_digest: str
+    submission: str
+    submission_digest: str
+    author: str = ""
+    language: str
+    abi: str
+    precision: Precision
+    dtypes: tuple[FloatDType, ...]
+    device: DeviceKind
+    execution: Execution
+    tier: Tier
+    seed: int
+    replay: bool = Field(description="the seed was given, so the author could have known it: never ranked")
+    status: Status
+    reason: str = Field(default="", max_length=4000)
+    log: str = Field(default="", max_length=4000, description="end of the compiler's or the worker's output")
+    findings: tuple[Finding, ...] = ()
+    cases: tuple[CaseResult, ...] = ()
+    timings: tuple[Timing, ...] = ()
+    handshake: Literal["spin", "blocking", "none"] = "none"
+    isolation: tuple[str, ...] = ()
+    rule: str
+    seconds: Seconds
+    environment: dict[str, str]
+    started_at: str = Field(description="RFC 3339, UTC")
+
+    @property
+    def is_rankable(self) -> bool:
+        """Whether this record may stand on a leaderboard: secret seed, native, all baselines, spinning handshake."""
+        return (
+            self.status is Status.PASSED
+            and not self.replay
+            and self.execution == "native"
+            and self.tier != "quick"
+            and self.handshake == "spin"
+            and bool(self.timings)
+        )
+
+
+def encode_samples(nanoseconds: Iterable[int]) -> str:
+    """Base64 of little-endian uint32."""
+    clipped = [min(value, _MAX_NS) for value in nanoseconds]
+    return base64.b64encode(struct.pack(f"<{len(clipped)}I", *clipped)).decode()
+
+
+def decode_samples(text: str) -> list[int]:
+    """The inverse of `encode_samples`."""
+    data = base64.b64decode(text, validate=True)
+    return list(struct.unpack(f"<{len(data) // 4}I", data))

@@ -1,0 +1,108 @@
+"""Untrusted source and how to call it: the content of a `submission.yaml`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import PurePosixPath
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from robust_kbench.schema.documents import Strict
+from robust_kbench.schema.task import FloatDType, Precision, TaskName
+
+Language = Literal["python", "triton", "cpp", "cuda"]
+Abi = Literal["value", "destination", "c", "torch"]
+ABIS: dict[str, tuple[Abi, ...]] = {
+    "python": ("value", "destination"),
+    "triton": ("value", "destination"),
+    "cpp": ("c", "torch"),
+    "cuda": ("c", "torch"),
+}
+# Flags that change how code is generated and nothing else: no paths, no plugins, no linker or preprocessor input.
+_FLAG = re.compile(
+    r"-O[0-3]|-Ofast|-ffast-math|-fno-math-errno|-fno-trapping-math|-funroll-loops|-fopenmp|-ftree-vectorize"
+    r"|-m(arch=native|avx2|avx512[a-z0-9]{1,4}|fma|f16c)|-std=(c|gnu)\+\+(17|20)|-D[A-Z_][A-Z0-9_]{0,30}(=[0-9]{1,9})?"
+    r"|--use_fast_math|-maxrregcount=[0-9]{1,3}|--extra-device-vectorization|--expt-relaxed-constexpr"
+    r"|--expt-extended-lambda"
+)
+MAX_FILE_BYTES = 1024 * 1024
+MAX_FILES = 64
+
+
+class SubmissionFile(Strict):
+    """The keys of a `submission.yaml`."""
+
+    task: TaskName
+    language: Language
+    abi: Abi | None = Field(default=None, description="default: destination for python and triton, c for cpp and cuda")
+    entry_point: Annotated[str, Field(pattern=r"^[^:\s]+::[A-Za-z_][A-Za-z0-9_]*$", description="file::symbol")]
+    author: str = Field(default="", max_length=100)
+    precision: Precision | None = Field(default=None, description="default: the task's contract")
+    dtypes: tuple[FloatDType, ...] | None = Field(default=None, description="default: all dtypes of the task")
+    build: tuple[str, ...] = Field(default=(), max_length=16, description="compiler flags from the allow-list")
+
+    @field_validator("build")
+    @classmethod
+    def _allowed(cls, flags: tuple[str, ...]) -> tuple[str, ...]:
+        for flag in flags:
+            if not _FLAG.fullmatch(flag):
+                raise ValueError(f"flag {flag!r:.60} is not on the allow-list (see docs/formats.md#build-flags)")
+        return flags
+
+    @field_validator("dtypes")
+    @classmethod
+    def _some(cls, dtypes: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if dtypes is not None and (not dtypes or len(set(dtypes)) != len(dtypes)):
+            raise ValueError("name each dtype once, and at least one")
+        return dtypes
+
+    @field_validator("entry_point")
+    @classmethod
+    def _inside(cls, entry_point: str) -> str:
+        path = PurePosixPath(entry_point.partition("::")[0])
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError("the file must lie inside the submission's directory")
+        return entry_point
+
+    @model_validator(mode="after")
+    def _abi_fits(self) -> Self:
+        if self.abi is not None and self.abi not in ABIS[self.language]:
+            raise ValueError(
+                f"abi {self.abi!r} does not exist for {self.language}; use {' or '.join(ABIS[self.language])}"
+            )
+        if self.build and self.language in ("python", "triton"):
+            raise ValueError(f"build: {self.language} is not compiled, remove the flags")
+        return self
+
+
+class Submission(Strict):
+    """Frozen source text and how to call it. Never holds a live function."""
+
+    name: str
+    file: SubmissionFile
+    sources: dict[str, str]
+
+    @property
+    def abi(self) -> Abi:
+        """The calling convention, with the language's default filled in."""
+        return self.file.abi or ("destination" if self.file.language in ("python", "triton") else "c")
+
+    @property
+    def entry_file(self) -> str:
+        """Path of the file that defines the kernel, relative to the submission."""
+        return self.file.entry_point.partition("::")[0]
+
+    @property
+    def symbol(self) -> str:
+        """Name of the function to call."""
+        return self.file.entry_point.partition("::")[2]
+
+    @property
+    def digest(self) -> str:
+        """sha256 over what is executed and how; the directory's name and the author do not count."""
+        content = self.file.model_dump(exclude={"author"}) | {"abi": self.abi, "sources": self.sources}
+        text = json.dumps(content, sort_keys=True, default=list)
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,203 @@
+"""What must be computed, and on which inputs: the content of a `task.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from robust_kbench.schema import arithmetic
+from robust_kbench.schema.documents import Strict
+
+DType = Literal["float32", "float16", "bfloat16", "float64", "int64", "int32", "uint8"]
+FloatDType = Literal["float32", "float16", "bfloat16", "float64"]
+Role = Literal["activation", "parameter", "gradient", "index", "mask", "scalar"]
+Layout = Literal["contiguous", "transposed", "strided", "offset", "expanded"]
+Distribution = Literal["normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers"]
+Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
+DeviceKind = Literal["cpu", "cuda"]
+
+Expression = Annotated[str | int, Field(description="an integer, or integer arithmetic over axes")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+TaskName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*/[a-z][a-z0-9_]*$", max_length=80)]
+
+ITEMSIZE: Mapping[str, int] = {
+    "float64": 8,
+    "int64": 8,
+    "float32": 4,
+    "int32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "uint8": 1,
+}
+
+
+class Axis(Strict):
+    """One named dimension: a closed set `values`, or every multiple of `multiple_of` in [low, high]."""
+
+    values: tuple[int, ...] = ()
+    low: int = Field(default=1, ge=0)
+    high: int = Field(default=1, ge=0)
+    multiple_of: int = Field(default=1, ge=1)
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if self.values and self.model_fields_set - {"values"}:
+            raise ValueError("give either values or a range (low, high, multiple_of), not both")
+        if not self.values and not any(self.admits(size) for size in self._range()):
+            raise ValueError(f"no multiple of {self.multiple_of} lies between {self.low} and {self.high}")
+        return self
+
+    def _range(self) -> range:
+        first = -(-self.low // self.multiple_of) * self.multiple_of
+        return range(first, self.high + 1, self.multiple_of)
+
+    def admits(self, size: int) -> bool:
+        """Whether `size` is a value that this axis can take."""
+        return size in self.values if self.values else size in self._range()
+
+    def sizes(self) -> range | tuple[int, ...]:
+        """Every value that this axis can take, in order."""
+        return self.values or self._range()
+
+
+class Input(Strict):
+    """One argument of the reference, in call order."""
+
+    shape: tuple[Expression, ...] = ()
+    dtype: DType | Literal["T"] = Field(default="T", description="T is the task's dtype variable")
+    role: Role = "activation"
+    layouts: tuple[Layout, ...] = Field(
+        default=("contiguous", "transposed", "strided", "offset"),
+        description="layouts that a submission must accept (abi c always gets dense tensors)",
+    )
+    fan_in: Expression = Field(default=1, description="values are divided by the square root of this")
+    shift: float = Field(default=0.0, description="added to every value: 1.0 for a scale such as a norm's weight")
+    below: Expression | None = Field(default=None, description="role index: values are drawn from [0, below)")
+    value: Expression | None = Field(default=None, description="role scalar: the value, as arithmetic over axes")
+    choices: tuple[float, ...] = Field(default=(), description="role scalar: the values to draw from")
+
+    @model_validator(mode="after")
+    def _role_fits(self) -> Self:
+        if (self.role == "index") != (self.below is not None):
+            raise ValueError("role index needs `below`, and only role index has it")
+        if self.role == "scalar":
+            if self.shape or (self.value is None) == (not self.choices):
+                raise ValueError("role scalar has no shape, and exactly one of `value` and `choices`")
+            if self.dtype not in ("int64", "float64"):
+                raise ValueError("role scalar needs dtype int64 or float64")
+        elif self.value is not None or self.choices:
+            raise ValueError("only role scalar has `value` or `choices`")
+        if self.role in ("index", "mask") and self.dtype == "T":
+            raise ValueError(f"role {self.role} needs a fixed integer dtype")
+        if "contiguous" not in self.layouts:
+            raise ValueError("layouts must include contiguous")
+        return self
+
+
+class Output(Strict):
+    """One result of the reference, in order."""
+
+    shape: tuple[Expression, ...] = ()
+    dtype: DType | Literal["T"] = "T"
+    reduction: Expression | None = Field(default=None, description="reduction length, if not the task's")
+
+
+class Cost(Strict):
+    """Work that no implementation can avoid, over axes and `itemsize`; it bounds every claim."""
+
+    flops: Expression
+    bytes: Expression
+
+
+class Task(Strict):
+    """A PyTorch reference op and the space of cases that a kernel must survive."""
+
+    name: TaskName
+    version: int = Field(ge=1, description="raised when old scores stop being comparable")
+    summary: str = Field(min_length=10, max_length=200)
+    source: str = Field(min_length=3, description="paper or library that defines the op")
+    axes: dict[Name, Axis] = Field(min_length=1)
+    constraints: tuple[str, ...] = Field(default=(), description="comparisons between axes that every case meets")
+    inputs: dict[Name, Input] = Field(min_length=1)
+    outputs: dict[Name, Output] = Field(min_length=1)
+    dtypes: tuple[FloatDType, ...] = Field(min_length=1)
+    precision: Precision = "ieee"
+    reduction: Expression = Field(description="number of terms summed into one output element, for the error bound")
+    distributions: tuple[Distribution, ...] = Field(
+        default=("normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers"), min_length=1
+    )
+    timed: dict[DeviceKind, tuple[dict[Name, int], ...]]
+    cost: Cost
+    baselines: dict[Name, str] = Field(
+        default={}, description="besides eager and compile: name -> file::function in the task's directory"
+    )
+    nondeterministic: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        self._check_names()
+        for kind in ("cpu", "cuda"):
+            if not self.timed.get(kind):
+                raise ValueError(f"timed.{kind}: at least one binding of axes is required")
+        for kind, bindings in self.timed.items():
+            for number, binding in enumerate(bindings):
+                if problem := self.misfit(binding):
+                    raise ValueError(f"timed.{kind}.{number}: {problem}")
+        return self
+
+    def _check_names(self) -> None:
+        known = set(self.axes)
+        for place, expression, extra in self._expressions():
+            try:
+                unknown = arithmetic.names(expression) - known - extra
+            except ValueError as error:
+                raise ValueError(f"{place}: {error}") from None
+            if unknown:
+                raise ValueError(f"{place}: unknown axis {sorted(unknown)[0]!r}; known: {', '.join(self.axes)}")
+        if both := set(self.inputs) & set(self.outputs):
+            raise ValueError(f"{sorted(both)[0]!r} names an input and an output")
+
+    def _expressions(self) -> Iterable[tuple[str, str | int, set[str]]]:
+        for name, tensor in self.inputs.items():
+            yield from ((f"inputs.{name}.shape", size, set()) for size in tensor.shape)
+            yield f"inputs.{name}.fan_in", tensor.fan_in, set()
+            yield f"inputs.{name}.below", tensor.below or 0, set()
+            yield f"inputs.{name}.value", tensor.value or 0, set()
+        for name, result in self.outputs.items():
+            yield from ((f"outputs.{name}.shape", size, set()) for size in result.shape)
+            yield f"outputs.{name}.reduction", result.reduction or 1, set()
+        yield from (("constraints", constraint, set()) for constraint in self.constraints)
+        yield "reduction", self.reduction, set()
+        yield "cost.flops", self.cost.flops, {"itemsize"}
+        yield "cost.bytes", self.cost.bytes, {"itemsize"}
+
+    def misfit(self, axes: Mapping[str, int]) -> str | None:
+        """Why `axes` is not a case of this task, or None when it is one."""
+        if set(axes) != set(self.axes):
+            return f"binds {', '.join(axes) or 'nothing'}; the axes are {', '.join(self.axes)}"
+        for name, size in axes.items():
+            if not self.axes[name].admits(size):
+                return f"{name}={size} is outside the axis"
+        broken = [rule for rule in self.constraints if not arithmetic.evaluate(rule, axes)]
+        return f"breaks the constraint {broken[0]!r}" if broken else None
+
+    def dtype_of(self, tensor: Input | Output, dtype: str) -> str:
+        """The dtype of an input or output when the task's dtype variable is `dtype`."""
+        return dtype if tensor.dtype == "T" else tensor.dtype
+
+    @property
+    def tensors(self) -> dict[str, Input | Output]:
+        """Inputs and outputs, in the order in which abi `c` passes them."""
+        return {**self.inputs, **self.outputs}
+
+    @property
+    def family(self) -> str:
+        """The first half of the name."""
+        return self.name.partition("/")[0]
+
+
+def shape_of(tensor: Input | Output, axes: Mapping[str, int]) -> tuple[int, ...]:
+    """The sizes of `tensor` with `axes` bound."""
+    return tuple(arithmetic.evaluate(size, axes) for size in tensor.shape)

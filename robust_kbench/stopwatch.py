@@ -1,0 +1,38 @@
+"""Where the wall time of an evaluation goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from robust_kbench.schema.record import Seconds
+
+Stage = Literal["start", "build", "check", "timing", "kernels", "references"]
+
+
+class Stopwatch:
+    """Adds up seconds by stage; `kernels` and `references` lie within `check` and `timing`."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._seconds: dict[Stage, float] = {}
+
+    @contextmanager
+    def measure(self, stage: Stage) -> Iterator[None]:
+        """Count the time spent in the block to `stage`."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(stage, time.perf_counter() - started)
+
+    def add(self, stage: Stage, seconds: float) -> None:
+        """Count `seconds` to `stage`."""
+        self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
+
+    def result(self) -> Seconds:
+        """All stages so far, and the total since the stopwatch was made."""
+        rounded = {stage: round(seconds, 4) for stage, seconds in self._seconds.items()}
+        return Seconds(**rounded, total=round(time.perf_counter() - self._started, 4))

@@ -1,0 +1,216 @@
+"""One session: fresh workers of every contestant, called in random order, round by round, from one shared arena.
+
+Every call gets fresh values at fresh addresses, with caches emptied before it, and every output is verified: a secret
+share against float64, the others against PyTorch at the same dtype. Calls of the candidate that only check (the timed
+shape under every value distribution) are mixed in at random, so that no call tells whether it is timed.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+
+from robust_kbench.cases.values import TIMED_DISTRIBUTIONS, Inputs, make_inputs
+from robust_kbench.contestant import Contestant
+from robust_kbench.devices import Device, machine
+from robust_kbench.errors import HarnessError, WorkerError
+from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.calls import Caller
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.isolation.process import Worker
+from robust_kbench.oracle.verdict import Judge
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.finding import Finding
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.record import CaseResult, Session, encode_samples
+from robust_kbench.schema.task import Distribution, Task
+from robust_kbench.stopwatch import Stopwatch
+from robust_kbench.timing import statistics
+from robust_kbench.timing.plan import Plan
+
+CANDIDATE = "candidate"
+Limits = Mapping[str, tuple[float, float, float]]
+
+
+@dataclass
+class SessionResult:
+    """Samples of each contestant, and what was seen and judged along the way."""
+
+    samples: dict[str, list[int]]
+    seen: list[Observation] = field(default_factory=list)
+    results: list[CaseResult] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    foreign_load: float = 0.0
+    failure: str = ""
+
+    def as_record(self, repeated: int) -> Session:
+        """The samples as the record keeps them."""
+        encoded = {name: encode_samples(values) for name, values in self.samples.items()}
+        return Session(samples=encoded, foreign_load=round(self.foreign_load, 3), repeated=repeated)
+
+
+class TimingSession:
+    """Measures one timed case. `run` may be called once."""
+
+    def __init__(
+        self,
+        task: Task,
+        case: Case,
+        contestants: Sequence[Contestant],
+        plan: Plan,
+        *,
+        judge: Judge,
+        pool: WarmPool,
+        device: Device,
+        arena: Arena,
+        watch: Stopwatch,
+        timeout_s: float,
+        distributions: Sequence[Distribution],
+    ) -> None:
+        self._task, self._case, self._plan, self._judge = task, case, plan, judge
+        self._contestants = list(contestants)
+        self._distributions = distributions
+        self._pool, self._device, self._arena, self._watch = pool, device, arena, watch
+        self._caller = Caller(task, arena, copy_out=device.copies_out, timeout_s=timeout_s)
+        self._random = random.SystemRandom()
+        self._limits: dict[str, Limits] = {}
+        self._workers: dict[str, Worker] = {}
+        self._result = SessionResult({contestant.name: [] for contestant in self._contestants})
+
+    def run(self) -> SessionResult:
+        """Start workers, warm up, measure. A failure of the candidate ends the session and is told in `failure`."""
+        with ExitStack() as stack:
+            self._start_workers(stack)
+            stack.enter_context(self._device.pinned())
+            stack.enter_context(_no_garbage_collection())
+            if CANDIDATE not in self._workers:
+                return self._result
+            before = self._usage()
+            started = time.monotonic()
+            self._measure(started)
+            elapsed = time.monotonic() - started
+            self._result.foreign_load = max(0.0, (self._usage() - before) / elapsed) if elapsed > 0 else 0.0
+        return self._result
+
+    def _start_workers(self, stack: ExitStack) -> None:
+        """In random order: forked workers inherit one address layout, and the first must not always be the same."""
+        for contestant in self._random.sample(self._contestants, len(self._contestants)):
+            try:
+                worker = contestant.start(self._pool, self._arena, self._device, self._case.dtype)
+            except WorkerError as error:
+                self._give_up(contestant.name, str(error))
+                continue
+            stack.callback(worker.close)
+            self._workers[contestant.name] = worker
+
+    def _measure(self, started: float) -> None:
+        rounds = 0
+        checks = self._random.sample(self._distributions, len(self._distributions))
+        while not self._result.failure and not self._is_enough(rounds, time.monotonic() - started):
+            is_warm_up = rounds < self._plan.warm_up_rounds
+            for contestant in self._random.sample(self._contestants, len(self._contestants)):
+                if contestant.name in self._workers:
+                    self._timed_call(contestant, keep=not is_warm_up, first=rounds in (0, self._plan.warm_up_rounds))
+            if checks and not self._result.failure and self._random.random() < 0.7:
+                self._check_call(checks.pop())
+            rounds += 1
+        while checks and not self._result.failure:
+            self._check_call(checks.pop())
+        for contestant in self._contestants:
+            if contestant.name in self._workers and not self._result.failure:
+                self._timed_call(contestant, keep=False, first=True)  # nobody behaves only until it was timed
+
+    def _is_enough(self, rounds: int, seconds: float) -> bool:
+        if rounds < self._plan.warm_up_rounds:
+            return False
+        candidate = self._result.samples[CANDIDATE]
+        baselines = [name for name in self._workers if name != CANDIDATE]
+        logs = [statistics.log_ratios(self._result.samples[name], candidate) for name in baselines]
+        return self._plan.is_enough(logs, seconds) if logs else len(candidate) >= self._plan.max_rounds
+
+    def _timed_call(self, contestant: Contestant, *, keep: bool, first: bool) -> None:
+        distribution = self._random.choice([name for name in TIMED_DISTRIBUTIONS if name in self._task.distributions])
+        in_full = first or self._random.random() < self._plan.full_rule_share or contestant.name not in self._limits
+        elapsed_ns = self._call(contestant, distribution, in_full=in_full)
+        if elapsed_ns is not None and keep:
+            self._result.samples[contestant.name].append(elapsed_ns)
+
+    def _check_call(self, distribution: Distribution) -> None:
+        candidate = next(c for c in self._contestants if c.name == CANDIDATE)
+        self._call(candidate, distribution, in_full=True, record=True)
+
+    def _call(
+        self, contestant: Contestant, distribution: Distribution, *, in_full: bool, record: bool = False
+    ) -> int | None:
+        name = contestant.name
+        case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
+        with self._watch.measure("references"):
+            inputs = make_inputs(self._task, case)
+        seen = self._caller.call(self._workers[name], contestant.abi, case, inputs, before=self._device.flush)
+        self._watch.add("kernels", seen.elapsed_ns / 1e9)
+        problem = self._verify(name, seen, inputs, in_full=in_full, record=record)
+        if name == CANDIDATE:
+            self._result.seen.append(replace(seen, outputs={}))
+        if problem:
+            self._give_up(name, problem)
+            return None
+        return seen.elapsed_ns
+
+    def _verify(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
+        """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""
+        with self._watch.measure("references"):
+            problem = None
+            if not in_full and seen.ending == "returned" and not seen.problems:
+                # A baseline is source of ours: between its fully judged calls it need only go on answering.
+                problem = self._judge.short_cut(seen, inputs, self._limits[name]) if name == CANDIDATE else None
+                if problem is None:
+                    return None
+            verdict = self._judge.verdict(seen, inputs, with_digest=record)
+            self._limits[name] = verdict.limits or self._limits.get(name, {})
+            result = verdict.result
+            if name == CANDIDATE and (record or result.status != "passed"):
+                self._result.results.append(result)
+            if result.status != "passed":
+                return result.reason or result.status
+            return None if in_full else problem
+
+    def _give_up(self, name: str, problem: str) -> None:
+        """The candidate's failure ends the session; a baseline that fails is left out, and eager must not fail."""
+        if name == CANDIDATE:
+            self._result.failure = problem
+            return
+        if name == "eager":
+            raise HarnessError(f"{self._task.name}: the eager baseline fails on its own task: {problem}")
+        self._workers.pop(name, None)
+        self._contestants = [c for c in self._contestants if c.name != name]
+        self._result.samples.pop(name, None)
+        message = f"baseline {name} is left out: {problem}"[:500]
+        self._result.findings.append(Finding(guard="baselines", severity="warn", message=message, case=str(self._case)))
+
+    def _usage(self) -> float:
+        """Processor seconds of everybody else on this machine since boot, to within clock ticks."""
+        own = time.process_time() + sum(_processor_seconds(worker.pid) for worker in self._workers.values())
+        return machine.busy_seconds() - own
+
+
+def _processor_seconds(pid: int) -> float:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b") ")[2].split()
+    except OSError:
+        return 0.0
+    return sum(int(ticks) for ticks in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

@@ -1,0 +1,90 @@
+"""The warm process: it imports torch once and forks a guardian, which forks the worker, for every request."""
+
+import contextlib
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+
+from robust_kbench.worker import kernel, sandbox, session
+
+_FDS = ("channel", "control", "arena", "log", "status")
+
+
+def main() -> None:
+    """`python -I -m robust_kbench.worker FLAVOUR SOCKET_FD PARENT_PID`; serves until the judge is gone."""
+    flavour, descriptor, parent = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    kernel.die_with_parent(parent)
+    _import(flavour)
+    gc.freeze()  # spares the children from copying pages that only the collector's counters touch
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    requests = socket.socket(fileno=descriptor)
+    requests.send(b"ready")
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(requests, 65536, len(_FDS))
+        if not message:
+            return
+        if os.fork() == 0:
+            requests.close()
+            _guard(json.loads(message), dict(zip(_FDS, descriptors, strict=True)))
+        for fd in descriptors:
+            os.close(fd)
+
+
+def _import(flavour: str) -> None:
+    """Import what workers of this flavour need, and run no tensor operation: a child with threads would hang."""
+    import torch
+
+    torch.set_num_threads(1)
+    if flavour == "triton":
+        import triton.language  # noqa: F401
+    elif flavour == "inductor":
+        import torch._dynamo
+        import torch._inductor.compile_fx  # noqa: F401
+
+
+def _guard(limits: sandbox.Limits, fds: dict[str, int]) -> None:
+    """The guardian: trusted code between the warm process and the worker; reports how the worker ended."""
+    exit_code = 1
+    try:
+        parent = os.getppid()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        layers = ["own process", *sandbox.enter_namespaces()]
+        kernel.die_with_parent(parent)
+        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+        guardian = os.getpid()
+        worker = os.fork()
+        if worker == 0:
+            os.close(fds["status"])
+            session.run(limits, layers, guardian, fds)
+        for name in ("channel", "control", "arena", "log"):
+            os.close(fds[name])
+        _report(fds["status"], {"worker": worker, "guardian": guardian})
+        _, status = os.waitpid(worker, 0)
+        _kill_orphans()
+        _report(fds["status"], {"exit": os.waitstatus_to_exitcode(status)})
+        exit_code = 0
+    finally:
+        os._exit(exit_code)
+
+
+def _kill_orphans() -> None:
+    """Without a pid namespace, what the worker left behind has become our child: end it, and its children in turn."""
+    with contextlib.suppress(OSError):
+        while True:
+            with open(f"/proc/self/task/{os.getpid()}/children") as file:
+                children = [int(pid) for pid in file.read().split()]
+            for pid in children:
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(-1, 0)  # raises ChildProcessError, an OSError, once there is none
+
+
+def _report(fd: int, message: dict[str, int]) -> None:
+    os.write(fd, json.dumps(message).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""From the judge's description of the arguments to what a kernel is called with: views of shared memory."""
+
+import ctypes
+import mmap
+from typing import Any
+
+import torch
+
+
+class Arena:
+    """The judge's shared memory as this worker sees it."""
+
+    def __init__(self, descriptor: int, size_bytes: int) -> None:
+        flags = mmap.MAP_SHARED | mmap.MAP_POPULATE  # no page fault may fall into a timed call
+        self._memory = mmap.mmap(descriptor, size_bytes, flags=flags)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+
+    def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
+        """The tensor that `spec` describes: dtype, shape, stride (elements) and offset (bytes)."""
+        dtype = getattr(torch, spec["dtype"])
+        if spec["span"] == 0:
+            return torch.empty(spec["shape"], dtype=dtype)
+        flat = torch.frombuffer(self._memory, dtype=dtype, count=spec["span"], offset=spec["offset"])
+        return flat.as_strided(spec["shape"], spec["stride"])
+
+    def pointer(self, spec: dict[str, Any]) -> ctypes.c_void_p:
+        """The address of the first element, for kernels of abi c."""
+        return ctypes.c_void_p(self.address + spec["offset"])
+
+
+def build(
+    abi: str, arena: Arena, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], axes: list[int]
+) -> list[Any]:
+    """The positional arguments of one call."""
+    if abi == "c":
+        return [_native(arena, spec) for spec in (*inputs, *outputs)] + [ctypes.c_int64(size) for size in axes]
+    called_with = inputs if abi in ("value", "torch") else [*inputs, *outputs]
+    return [spec["value"] if "value" in spec else arena.tensor(spec) for spec in called_with]
+
+
+def _native(arena: Arena, spec: dict[str, Any]) -> Any:
+    if "value" not in spec:
+        return arena.pointer(spec)
+    return ctypes.c_int64(spec["value"]) if spec["dtype"] == "int64" else ctypes.c_double(spec["value"])
+
+
+def describe(result: Any) -> list[dict[str, Any]]:
+    """What a kernel of abi value returned, as claims for the judge to check; nothing is converted or copied here."""
+    tensors = result if isinstance(result, tuple | list) else [result]
+    return [_claim(tensor) for tensor in tensors[:16]]
+
+
+def _claim(tensor: Any) -> dict[str, Any]:
+    if type(tensor) is not torch.Tensor:
+        return {"type": type(tensor).__name__[:80]}
+    claim: dict[str, Any] = {
+        "type": "Tensor",
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "device": tensor.device.type,
+        "shape": list(tensor.shape),
+    }
+    if tensor.layout is torch.strided and tensor.device.type != "meta":
+        claim |= {"stride": list(tensor.stride()), "pointer": tensor.data_ptr()}
+    return claim

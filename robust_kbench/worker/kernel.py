@@ -1,0 +1,64 @@
+"""The Linux calls that Python 3.11 does not wrap: prctl, unshare, capset, landlock, seccomp, by number."""
+
+import ctypes
+import os
+import platform
+import signal
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+CLONE_THREAD = 0x00010000
+
+MACHINE = platform.machine()
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+    return result
+
+
+def prctl(option: int, argument: int = 0, pointer: object = None) -> None:
+    """Raises OSError when the kernel refuses."""
+    _check(_LIBC.prctl(option, ctypes.c_ulong(argument), pointer, 0, 0), f"prctl({option})")
+
+
+def unshare(flags: int) -> None:
+    """Enter new namespaces. Raises OSError where the kernel or the container forbids it."""
+    _check(_LIBC.unshare(flags), f"unshare({flags:#x})")
+
+
+def syscall(number: int, *arguments: object) -> int:
+    """Call the kernel by number. Raises OSError on failure."""
+    return _check(_LIBC.syscall(ctypes.c_long(number), *arguments), f"syscall({number})")
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when `parent`, the one that forked it, is gone; die now if it already is.
+
+    The setting follows the thread that forked us, and a change of credentials (entering a user namespace) clears it.
+    """
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() not in (parent, 0):  # 0: the parent lives outside our pid namespace
+        os._exit(1)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, also inside a user namespace that we own."""
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    data = (ctypes.c_uint32 * 6)()
+    _check(_LIBC.capset(header, data), "capset")

@@ -1,0 +1,92 @@
+"""The layers around a worker. Each is tried, none is taken for granted: the names of those in force go to the judge."""
+
+import contextlib
+import os
+import resource
+from typing import TypedDict
+
+from robust_kbench.worker import kernel, landlock, seccomp
+
+_NVIDIA_NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-caps")
+
+
+class Limits(TypedDict):
+    """What one worker may use; sent by the judge with each request for a worker."""
+
+    memory_bytes: int
+    file_bytes: int
+    processes: int
+    allow_processes: bool
+    gpu: bool
+    core: int | None
+    scratch: str
+
+
+def enter_namespaces() -> list[str]:
+    """Called by the guardian: its children get new user, pid, network and ipc namespaces, as far as allowed."""
+    layers = []
+    with contextlib.suppress(OSError):
+        user, group = os.getuid(), os.getgid()
+        kernel.unshare(kernel.CLONE_NEWUSER)
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{user} {user} 1")
+        _write("/proc/self/gid_map", f"{group} {group} 1")
+        layers.append("user namespace")
+    for name, flag in (
+        ("pid namespace", kernel.CLONE_NEWPID),
+        ("network namespace", kernel.CLONE_NEWNET),
+        ("ipc namespace", kernel.CLONE_NEWIPC),
+    ):
+        with contextlib.suppress(OSError):
+            kernel.unshare(flag)
+            layers.append(name)
+    return layers
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def restrict(limits: Limits, layers: list[str]) -> list[str]:
+    """Called by the worker before it reads its first request. Returns the names of all layers in force."""
+    _limit_resources(limits, in_user_namespace="user namespace" in layers)
+    layers = [*layers, "resource limits"]
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    layers.append("no new privileges")
+    if "user namespace" in layers:
+        with contextlib.suppress(OSError):
+            kernel.drop_capabilities()
+            layers.append("no capabilities")
+    with contextlib.suppress(OSError):
+        devices = _NVIDIA_NODES if limits["gpu"] else ()
+        landlock.allow_writes_only_in(limits["scratch"], devices)
+        layers.append("landlock")
+    # The worker's memory stays readable for the judge, who fetches returned tensors from it.
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
+    with contextlib.suppress(OSError):
+        seccomp.install(allow_processes=limits["allow_processes"], allow_unix_sockets=limits["gpu"])
+        layers.append("seccomp")
+    return layers
+
+
+def _limit_resources(limits: Limits, *, in_user_namespace: bool) -> None:
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_NOFILE, 1024)
+    _limit(resource.RLIMIT_FSIZE, limits["file_bytes"])
+    if not limits["gpu"]:  # CUDA reserves address space far beyond what it uses
+        with open("/proc/self/statm") as file:
+            mapped = int(file.read().split()[0]) * resource.getpagesize()
+        _limit(resource.RLIMIT_AS, mapped + limits["memory_bytes"])
+    if in_user_namespace:  # elsewhere the count includes the user's other processes
+        _limit(resource.RLIMIT_NPROC, limits["processes"])
+    if limits["core"] is not None:
+        os.sched_setaffinity(0, {limits["core"]})
+    with contextlib.suppress(OSError):  # if memory runs out, this process goes first
+        _write("/proc/self/oom_score_adj", "1000")
+
+
+def _limit(which: int, value: int) -> None:
+    hard = resource.getrlimit(which)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (value, value))

@@ -1,0 +1,138 @@
+"""A system-call filter for the worker: a deny-list, because CUDA and torch need more calls than an allow-list can name.
+
+Denied for every submission: other processes' memory, new namespaces and mounts, kernel interfaces with a history of
+escapes, sockets, and the two prctl options that our own cleaning up rests on. New processes are denied too, except for
+languages that compile at run time.
+"""
+
+import ctypes
+import errno
+import struct
+
+from robust_kbench.worker import kernel
+
+_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32_BIT = 0x40000000
+# name: (x86_64, aarch64); None where the architecture has no such call.
+_NUMBERS: dict[str, tuple[int | None, int | None]] = {
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    "process_madvise": (440, 440),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsmount": (432, 432),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "userfaultfd": (323, 282),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "kexec_load": (246, 104),
+    "reboot": (169, 142),
+    "io_uring_setup": (425, 425),
+    "personality": (135, 92),
+}
+_FORKING: dict[str, tuple[int | None, int | None]] = {
+    "fork": (57, None),
+    "vfork": (58, None),
+    "execve": (59, 221),
+    "execveat": (322, 281),
+}
+_CLONE = (56, 220)
+_CLONE3 = (435, 435)
+_PRCTL = (157, 167)
+_SOCKET = (41, 198)
+_AF_UNIX = 1
+_NEW_NAMESPACE = (
+    kernel.CLONE_NEWNS
+    | kernel.CLONE_NEWCGROUP
+    | kernel.CLONE_NEWUTS
+    | kernel.CLONE_NEWIPC
+    | kernel.CLONE_NEWUSER
+    | kernel.CLONE_NEWPID
+    | kernel.CLONE_NEWNET
+)
+
+_LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_NUMBER_AT, _ARCH_AT, _ARGUMENT_AT = 0, 4, 16
+
+Instruction = tuple[int, int, int, int]
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def _deny(code: int = errno.EPERM) -> Instruction:
+    return (_RETURN, 0, 0, _ERRNO | code)
+
+
+def _deny_number(number: int, code: int = errno.EPERM) -> list[Instruction]:
+    return [(_JUMP_EQUAL, 0, 1, number), _deny(code)]
+
+
+def _when(number: int, verdict: list[Instruction]) -> list[Instruction]:
+    """Run `verdict`, which ends in a return, when the call has this number; the number is still loaded otherwise."""
+    return [(_JUMP_EQUAL, 0, len(verdict), number), *verdict]
+
+
+def assemble(*, allow_processes: bool, allow_unix_sockets: bool) -> list[Instruction]:
+    """The filter as classic BPF instructions (code, jump if true, jump if false, operand)."""
+    column = list(_AUDIT_ARCH).index(kernel.MACHINE)
+    allow = (_RETURN, 0, 0, _ALLOW)
+    argument = (_LOAD, 0, 0, _ARGUMENT_AT)
+    program: list[Instruction] = [
+        (_LOAD, 0, 0, _ARCH_AT),
+        (_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[kernel.MACHINE]),
+        _deny(),
+        (_LOAD, 0, 0, _NUMBER_AT),
+    ]
+    if kernel.MACHINE == "x86_64":
+        program += [(_JUMP_ABOVE, 0, 1, _X32_BIT), _deny()]
+    denied = _NUMBERS if allow_processes else _NUMBERS | _FORKING
+    for numbers in denied.values():
+        if (number := numbers[column]) is not None:
+            program += _deny_number(number)
+    # clone3 hides its flags behind a pointer; glibc falls back to clone when it is told that clone3 does not exist.
+    program += _deny_number(_CLONE3[column], errno.ENOSYS)
+    if allow_processes:
+        program += _when(_CLONE[column], [argument, (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACE), _deny(), allow])
+    else:
+        program += _when(_CLONE[column], [argument, (_JUMP_ANY_BIT, 1, 0, kernel.CLONE_THREAD), _deny(), allow])
+    options = [
+        argument,
+        (_JUMP_EQUAL, 1, 0, kernel.PR_SET_PDEATHSIG),
+        (_JUMP_EQUAL, 0, 1, kernel.PR_SET_DUMPABLE),
+        _deny(),
+        allow,
+    ]
+    program += _when(_PRCTL[column], options)
+    if allow_unix_sockets:
+        program += _when(_SOCKET[column], [argument, (_JUMP_EQUAL, 1, 0, _AF_UNIX), _deny(), allow])
+    else:
+        program += _deny_number(_SOCKET[column])
+    return [*program, allow]
+
+
+def install(*, allow_processes: bool, allow_unix_sockets: bool) -> None:
+    """Filter this process and all its children for good. Raises OSError or KeyError where it cannot."""
+    if kernel.MACHINE not in _AUDIT_ARCH:
+        raise OSError(errno.ENOSYS, f"no filter for {kernel.MACHINE}")
+    instructions = assemble(allow_processes=allow_processes, allow_unix_sockets=allow_unix_sockets)
+    code = b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(instructions), ctypes.cast(buffer, ctypes.c_void_p))
+    kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.byref(program))

@@ -1,0 +1,117 @@
+"""The worker's life: restrict itself, load the submission, answer calls until the judge hangs up."""
+
+import gc
+import json
+import mmap
+import os
+import signal
+import socket
+import struct
+import sys
+import traceback
+from typing import Any
+
+from robust_kbench.worker import kernel, sandbox, wire
+
+
+def run(limits: sandbox.Limits, layers: list[str], guardian: int, fds: dict[str, int]) -> None:
+    """Never returns. Whatever escapes ends the process with exit code 1 and a traceback in the log."""
+    code = 1
+    try:
+        os.dup2(fds["log"], 1)
+        os.dup2(fds["log"], 2)
+        os.close(fds["log"])
+        kernel.die_with_parent(guardian)
+        os.chdir(limits["scratch"])
+        os.environ.update(HOME=limits["scratch"], TMPDIR=limits["scratch"])
+        layers = sandbox.restrict(limits, layers)
+        _Session(fds, layers).serve()
+        code = 0
+    except EOFError:
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+class _Session:
+    def __init__(self, fds: dict[str, int], layers: list[str]) -> None:
+        self._channel = socket.socket(fileno=fds["channel"])
+        self._control = mmap.mmap(fds["control"], wire.CONTROL_BYTES)
+        self._words = memoryview(self._control).cast("Q")
+        self._arena_fd = fds["arena"]
+        self._layers = layers
+        self._abi = ""
+        self._spin = True
+
+    def serve(self) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the judge, who ends us
+        while True:
+            request = wire.receive_frame(self._channel)
+            getattr(self, f"_{request['op']}")(request)
+
+    def _load(self, request: dict[str, Any]) -> None:
+        from robust_kbench.worker import arguments, devices, loaders
+
+        self._spin = request["spin"]
+        self._arena = arguments.Arena(self._arena_fd, request["arena_bytes"])
+        self._device = devices.DEVICES[request["device"]]()
+        os.environ.update(request["environment"])
+        try:
+            self._kernel = loaders.load(request)
+            self._abi = request["abi"]
+            answer: dict[str, Any] = {"outcome": "loaded", "layers": self._layers}
+        except BaseException as error:
+            answer = _raised(error)
+        gc.collect()
+        gc.disable()
+        self._answer(request["nonce"], answer)
+        self._signal(wire.FINISHED, request["nonce"])
+
+    def _call(self, request: dict[str, Any]) -> None:
+        nonce = request["nonce"]
+        call = self._device.prepare(self._abi, self._arena, request)
+        self._signal(wire.PREPARED, nonce)
+        self._wait(wire.WAKE, nonce)
+        call.fill()
+        self._signal(wire.READY, nonce)
+        self._wait(wire.GO, nonce)
+        try:
+            answer = call.run(self._kernel)
+        except BaseException as error:
+            answer = _raised(error)
+        self._answer(nonce, answer)
+        self._signal(wire.DONE, nonce)
+        if request["copy_out"]:
+            self._answer(nonce, call.copy_out(answer))
+            self._signal(wire.FINISHED, nonce)
+        # Until the next call the result stays alive: the judge reads it from our memory.
+        self._kept = call
+
+    def _wait(self, word: int, nonce: int) -> None:
+        if self._spin:
+            words = self._words
+            while words[word] != nonce:
+                pass
+        else:
+            while self._words[word] != nonce:
+                self._channel.recv(1)
+
+    def _signal(self, word: int, nonce: int) -> None:
+        self._words[word] = nonce
+        if not self._spin:
+            self._channel.send(b"!")
+
+    def _answer(self, nonce: int, answer: dict[str, Any]) -> None:
+        body = json.dumps({"nonce": nonce, **answer}, separators=(",", ":")).encode()[: wire.REPLY_BYTES]
+        self._control[wire.REPLY_OFFSET : wire.REPLY_OFFSET + len(body)] = body
+        struct.pack_into("<I", self._control, wire.LENGTH_OFFSET, len(body))
+
+
+def _raised(error: BaseException) -> dict[str, Any]:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    message = str(error)[: wire.MAX_TEXT]
+    return {"outcome": "raised", "type": type(error).__name__[:80], "message": message, "where": where}

@@ -1,0 +1,55 @@
+"""What crosses the trust boundary, to the byte. Judge and worker both read this file; nothing here may be trusted.
+
+Requests travel over a socket: a little-endian u32 length and as many bytes of JSON. Answers and clock signals lie in a
+control page, a sealed memfd of CONTROL_BYTES that only the judge and this one worker map:
+
+    offset    0  u64 PREPARED  worker -> judge   arguments of this call are built
+    offset   64  u64 WAKE      judge  -> worker  inputs are in place
+    offset  128  u64 READY     worker -> judge   spinning on GO
+    offset  192  u64 GO        judge  -> worker  the clock has started
+    offset  256  u64 DONE      worker -> judge   the kernel has returned; the clock stops here
+    offset  320  u64 FINISHED  worker -> judge   outputs that had to be copied are copied
+    offset  384  u32           length of the answer, then REPLY_BYTES of JSON at offset 512
+
+Each word carries the nonce of its call, and each has a cache line of its own, so that a store to one does not slow the
+reader of another.
+"""
+
+import json
+import socket
+import struct
+from typing import Any
+
+PREPARED, WAKE, READY, GO, DONE, FINISHED = (line * 8 for line in range(6))
+LENGTH_OFFSET = 384
+REPLY_OFFSET = 512
+REPLY_BYTES = 60 * 1024
+CONTROL_BYTES = 64 * 1024
+MAX_FRAME_BYTES = 1024 * 1024
+MAX_TEXT = 2000
+_HEADER = struct.Struct("<I")
+
+
+def send_frame(channel: socket.socket, message: dict[str, Any]) -> None:
+    """Send one JSON message."""
+    body = json.dumps(message, separators=(",", ":")).encode()
+    channel.sendall(_HEADER.pack(len(body)) + body)
+
+
+def receive_frame(channel: socket.socket) -> dict[str, Any]:
+    """Receive one JSON message. Raises EOFError when the other side is gone."""
+    (length,) = _HEADER.unpack(_exactly(channel, _HEADER.size))
+    if length > MAX_FRAME_BYTES:
+        raise ValueError(f"frame of {length} bytes; at most {MAX_FRAME_BYTES} are allowed")
+    message: dict[str, Any] = json.loads(_exactly(channel, length))
+    return message
+
+
+def _exactly(channel: socket.socket, count: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < count:
+        part = channel.recv(count - len(parts))
+        if not part:
+            raise EOFError("the other side closed the channel")
+        parts += part
+    return bytes(parts)
