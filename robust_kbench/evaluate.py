@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import torch
 
-from robust_kbench import guards
+from robust_kbench import guards, machine_lock
 from robust_kbench.baselines import baselines_for
 from robust_kbench.cases.suite import BUDGETS, INTERPRETED, draw_suite
 from robust_kbench.checking import check
@@ -140,7 +140,7 @@ class _Run:
         return self._write_down()
 
     def _judge_submission(self) -> None:
-        with self._watch.measure("build"):
+        with self._watch.measure("build"), machine_lock.busy():
             self._pool.warm_up("triton" if self._submission.file.language == "triton" else "torch")
             candidate = build(
                 CANDIDATE, self._submission, self._task.spec, self._dtypes, self._device, self._pool.scratch()
@@ -165,7 +165,7 @@ class _Run:
         return Suite(seed=suite.seed, checked=(suite.checked[self._only_case],), timed=())
 
     def _check(self, candidate: Contestant, suite: Suite) -> None:
-        with self._watch.measure("check"):
+        with self._watch.measure("check"), machine_lock.busy():
             checked = check(
                 self._task.spec, candidate, suite.checked,
                 judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,

@@ -9,13 +9,13 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.folders import data_folder
 from robust_kbench.schema.documents import parse, read_yaml
 from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES, Submission, SubmissionFile
 from robust_kbench.schema.task import Task
 
 TASK_FILE = "task.yaml"
 SUBMISSION_FILE = "submission.yaml"
-_PACKAGE = Path(__file__).resolve().parent
 _LANGUAGE_OF = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".cu": "cuda"}
 _IGNORED_PARTS = {"__pycache__", ".git"}
 
@@ -28,13 +28,6 @@ class LoadedTask:
     folder: Path
     reference: str
     digest: str
-
-
-def data_folder(kind: str) -> Path:
-    """`tasks` or `baselines`: of the checkout that this package runs from, else those that the wheel carries."""
-    checkout = _PACKAGE.parent / kind
-    is_checkout = (_PACKAGE.parent / "pyproject.toml").is_file() and checkout.is_dir()
-    return checkout if is_checkout else _PACKAGE / kind
 
 
 def task_folders(root: Path | None = None) -> list[Path]:

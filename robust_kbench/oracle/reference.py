@@ -22,7 +22,7 @@ class Reference:
 
     def __init__(self, task: LoadedTask) -> None:
         self._task = task
-        self._function = _compile(task.reference, str(task.folder / "reference.py"))
+        self.function = _compile(task.reference, str(task.folder / "reference.py"))
 
     def exact(self, inputs: Inputs) -> dict[str, torch.Tensor]:
         """The outputs in float64, from the very values (rounded to the case's dtype) that the submission got."""
@@ -34,7 +34,7 @@ class Reference:
 
     def _run(self, arguments: Mapping[str, Any]) -> dict[str, torch.Tensor]:
         with full_precision(), torch.no_grad():
-            result = self._function(*arguments.values())
+            result = self.function(*arguments.values())
         tensors = result if isinstance(result, tuple) else (result,)
         names = self._task.spec.outputs
         if len(tensors) != len(names):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from filelock import FileLock
-
+from robust_kbench import machine_lock
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.isolation.arena import Arena
@@ -60,9 +56,8 @@ def measure(
     # Tier quick spreads the distributions over the dtypes, the others check each on every timed case.
     step = len(cases) if tier == "quick" else 1
     arena = Arena(2 * device.cache_bytes + max(case_footprint(task, case) for case in cases))
-    lock = FileLock(Path(tempfile.gettempdir()) / f"robust-kbench-timing-{os.getuid()}.lock")
     try:
-        with lock:
+        with machine_lock.quiet():
             for number, case in enumerate(cases):
                 progress("timed bindings", number, len(cases))
 

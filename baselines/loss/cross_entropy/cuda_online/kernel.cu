@@ -1,4 +1,4 @@
-// Mean cross entropy. A block reads a row once, with the online softmax of Milakov and Gimelshein (2018). A row's loss is
+// Mean cross entropy. A block reads a row once, with the online softmax of Milakov and Gimelshein (2018). The loss is
 // (m - x_t) + log(sum of exp(x - m)); a confident row, a sum of 1 plus almost nothing, keeps its digits through log1p.
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 namespace {
 
 constexpr int MAX_BLOCKS = 1024;
-// Each block's sum of losses, added up in order by a second kernel: deterministic, unlike atomics, and of any T. The C ABI
-// has no workspace; being the module's own, it allows calls on one stream at a time.
+// Each block's sum of losses, added in order by a second kernel: deterministic, unlike atomics, and of any T. The C ABI
+// has no workspace; being the module's own, this one allows calls on one stream at a time.
 __device__ float block_losses[MAX_BLOCKS];
 
 // V neighbouring elements, moved in one transaction.

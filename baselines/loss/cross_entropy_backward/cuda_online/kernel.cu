@@ -1,6 +1,6 @@
-// Gradient of the mean cross entropy, (softmax(logits) - onehot(target)) * grad_loss / rows. A block reads a row for the
-// online softmax of Milakov and Gimelshein (2018), then again, mostly from cache, to write the gradient. At the target,
-// p - 1 = -(sum of the others) / (sum of all) keeps its digits where p is almost one.
+// Gradient of the mean cross entropy, (softmax(logits) - onehot(target)) * grad_loss / rows. A block reads a row for
+// the online softmax of Milakov and Gimelshein (2018), then again, mostly from cache, to write the gradient. At the
+// target, p - 1 = -(sum of the others) / (sum of all) keeps its digits where p is almost one.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -66,9 +66,9 @@ __device__ Summary summarise(const T* logits, int64_t classes, int64_t target) {
 }
 
 template <typename T, int V>
-__global__ void __launch_bounds__(1024) differentiate_rows(const T* __restrict__ grad_loss, const T* __restrict__ logits,
-                                                           const int64_t* __restrict__ target,
-                                                           T* __restrict__ grad_logits, int64_t rows, int64_t classes) {
+__global__ void __launch_bounds__(1024)
+    differentiate_rows(const T* __restrict__ grad_loss, const T* __restrict__ logits,
+                       const int64_t* __restrict__ target, T* __restrict__ grad_logits, int64_t rows, int64_t classes) {
     const float upstream = float(*grad_loss) / rows;
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
         const int64_t chosen = target[row];
@@ -90,11 +90,12 @@ __global__ void __launch_bounds__(1024) differentiate_rows(const T* __restrict__
 }
 
 template <int V>
-void launch(const KBENCH_T* grad_loss, const KBENCH_T* logits, const int64_t* target, KBENCH_T* grad_logits, int64_t rows,
-            int64_t classes, cudaStream_t stream) {
+void launch(const KBENCH_T* grad_loss, const KBENCH_T* logits, const int64_t* target, KBENCH_T* grad_logits,
+            int64_t rows, int64_t classes, cudaStream_t stream) {
     const auto threads = static_cast<unsigned>(32 * std::min<int64_t>((classes / V + 127) / 128, 32));
     const auto blocks = static_cast<unsigned>(std::min<int64_t>(rows, INT32_MAX));
-    differentiate_rows<KBENCH_T, V><<<blocks, threads, 0, stream>>>(grad_loss, logits, target, grad_logits, rows, classes);
+    differentiate_rows<KBENCH_T, V>
+        <<<blocks, threads, 0, stream>>>(grad_loss, logits, target, grad_logits, rows, classes);
 }
 
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }

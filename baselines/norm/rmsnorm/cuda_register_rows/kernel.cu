@@ -14,8 +14,8 @@ struct alignas(V * sizeof(T)) Pack {
     T at[V];
 };
 
-// The vectors of a row that belong to a thread. The first HELD stay in registers; those that lie beyond, in rows too long
-// for a block, are read again for each visit, mostly from the L1 and L2 caches.
+// The vectors of a row that belong to a thread. The first HELD stay in registers; those beyond, in rows too long for a
+// block, are read again for each visit, mostly from the L1 and L2 caches.
 template <typename T, int V>
 struct Row {
     const Pack<T, V>* from;

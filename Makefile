@@ -1,0 +1,41 @@
+# `make evaluate` and `make test` do all the set-up on a fresh machine: they create .venv and install pinned packages.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+QUICK := baselines/norm/rmsnorm/python_two_pass baselines/norm/rmsnorm/cpp_simd baselines/norm/rmsnorm/triton_tile \
+         baselines/activation/softmax
+
+.PHONY: evaluate test full lint perf clean
+
+# Judge several published kernels on the device at hand. CUDA kernels are left out where nothing can run them.
+evaluate: $(STAMP)
+	$(BIN)/kbench evaluate $(QUICK) --tier quick
+
+# The fast lane: every fast test, every task's spec, what has changed and a rotating eighth of the rest.
+test: $(STAMP) lint
+	$(BIN)/python -m pytest -m "not slow" tests
+	$(BIN)/python -m pytest --lane fast tasks
+
+# Everything: slow tests, the whole registry, the harness's own overhead.
+full: $(STAMP) lint
+	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest tasks
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+# The overhead per evaluation and per call.
+perf: $(STAMP)
+	$(BIN)/python -m pytest --benchmark-only --benchmark-columns=min,median,iqr,rounds tests/perf
+
+$(STAMP): pyproject.toml constraints.txt setup.py
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robust-kbench needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,87 @@
+"""`kbench evaluate`: judge submissions."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from robust_kbench.cli.jobs import Job
+    from robust_kbench.schema.record import RunRecord
+
+
+class DeviceChoice(StrEnum):
+    """Values of --device."""
+
+    AUTO = "auto"
+    CUDA = "cuda"
+    CPU = "cpu"
+
+
+class TierChoice(StrEnum):
+    """Values of --tier."""
+
+    QUICK = "quick"
+    FULL = "full"
+    FINAL = "final"
+
+
+def evaluate(
+    paths: Annotated[list[Path], typer.Argument(help="Submissions: directories, trees of them, or files.")],
+    task: Annotated[str | None, typer.Option(help="Task of a submission that is a single file.")] = None,
+    device: Annotated[DeviceChoice, typer.Option(help="auto: cuda where there is one.")] = DeviceChoice.AUTO,
+    tier: Annotated[TierChoice, typer.Option(help="quick: seconds, never ranked.")] = TierChoice.FULL,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Replay the cases of an earlier record; never ranked.")
+    ] = None,
+    case: Annotated[int | None, typer.Option(min=0, help="With --seed: only the case of this number.")] = None,
+    store: Annotated[Path | None, typer.Option(help="Append the records to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one record per line and nothing else.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Evaluations at once; measurements take turns.")] = 1,
+) -> None:
+    """Judge submissions. Exit code: 0 all passed, 1 some not, 2 a wrong request or file, 3 our own failure."""
+    from robust_kbench.cli.jobs import collect, run
+    from robust_kbench.errors import UsageError
+
+    if case is not None and seed is None:
+        raise UsageError("--case needs --seed: the case numbers belong to a seed")
+    found, code = collect(paths, task)
+    for job, record in run(found, device.value, tier.value, seed, case, jobs):
+        if isinstance(record, str):
+            typer.echo(f"error: {record}", err=True)
+            code = max(code, 2)
+            continue
+        if store is not None:
+            _append(store, record)
+        _print(record, job, as_json)
+        code = max(code, _exit_code(record))
+    sys.exit(code)
+
+
+def _append(path: Path, record: RunRecord) -> None:
+    from robust_kbench import store
+
+    store.append(path, record)
+
+
+def _print(record: RunRecord, job: Job, as_json: bool) -> None:
+    if as_json:
+        from robust_kbench.store import to_line
+
+        typer.echo(to_line(record).decode(), nl=False)
+        return
+    from robust_kbench.cli.report import report
+
+    *lines, verdict = report(record, job.path).splitlines()
+    for line in lines:
+        typer.echo(line)
+    typer.secho(verdict, fg="green" if record.status == "passed" else "red", bold=True)
+    typer.echo()
+
+
+def _exit_code(record: RunRecord) -> int:
+    return {"passed": 0, "harness_error": 3}.get(record.status, 1)

@@ -1,0 +1,103 @@
+"""A record in a dozen lines for a person."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from robust_kbench.schema.record import CaseResult, RunRecord, Status
+from robust_kbench.scoring import CaseScore, score
+
+_MAX_FAILURES = 3
+_LOG_LINES = 12
+
+
+def report(record: RunRecord, path: str) -> str:
+    """What was found, where, what it means, and how to see it again."""
+    return "\n".join([*_header(record), *_body(record, path), _verdict(record)])
+
+
+def _header(record: RunRecord) -> Iterator[str]:
+    device = record.environment.get("device", record.device)
+    yield f"{record.task}  {record.submission} ({record.language}, abi {record.abi})  seed {record.seed}"
+    yield f"  on        {device} ({record.device}, {record.execution}), tier {record.tier}"
+
+
+def _body(record: RunRecord, path: str) -> Iterator[str]:
+    if record.status is Status.BUILD_FAILED:
+        yield f"  build     FAILED  {record.reason}"
+        yield from _log(record)
+        return
+    if record.seconds.build:
+        yield f"  build     ok      {record.seconds.build:.1f} s"
+    if record.cases:
+        yield from _cases(record, path)
+    for finding in record.findings:
+        place = f" at {finding.case}" if finding.case else ""
+        yield f"  {'REJECT' if finding.severity == 'reject' else 'warning':9} {finding.guard}: {finding.message}{place}"
+    for scored in score(record).values():
+        for case in scored.cases:
+            yield from _speed(case)
+
+
+def _cases(record: RunRecord, path: str) -> Iterator[str]:
+    passed = sum(case.status == "passed" for case in record.cases)
+    judged = [case for case in record.cases if case.error_ratio is not None]
+    worst = max(judged, key=lambda case: case.error_ratio or 0.0, default=None)
+    detail = f"   largest error {worst.error_ratio:.2f} of its limit at {_describe(worst)}" if worst else ""
+    yield f"  correct   {passed}/{len(record.cases)}{detail}"
+    for dtype, reason in _unchecked(record).items():
+        yield f"  not run   {dtype}: {reason}"
+    failures = [(n, case) for n, case in enumerate(record.cases) if case.status not in ("passed", "not_checked")]
+    for _, case in failures[:_MAX_FAILURES]:
+        yield f"  {case.status.upper():9} {_describe(case)}"
+        yield f"            {case.reason}"
+    if failures:
+        if len(failures) > _MAX_FAILURES:
+            yield f"            and {len(failures) - _MAX_FAILURES} more cases"
+        yield from _log(record)
+        yield f"  reproduce {_command(record, path, failures[0])}"
+
+
+def _unchecked(record: RunRecord) -> dict[str, str]:
+    return {case.dtype: case.reason for case in record.cases if case.status == "not_checked"}
+
+
+def _command(record: RunRecord, path: str, failure: tuple[int, CaseResult]) -> str:
+    number, case = failure
+    which = f" --case {number}" if case.role == "check" else ""
+    return (
+        f"kbench evaluate {shlex.quote(path)} --device {record.device} --tier {record.tier} --seed {record.seed}{which}"
+    )
+
+
+def _speed(case: CaseScore) -> Iterator[str]:
+    axes = " ".join(f"{name}={size}" for name, size in case.axes.items())
+    others = [f"{ratio.value:.2f}x {name}" for name, ratio in case.speedups.items() if name != case.fastest]
+    beside = f"   ({', '.join(others)})" if others else ""
+    time = f"{case.medians_us['candidate']:.1f} us"
+    yield f"  speed     {case.dtype} {axes}   {time}   {case.speedup} {case.fastest}{beside}"
+
+
+def _log(record: RunRecord) -> Iterator[str]:
+    for line in record.log.strip().splitlines()[:_LOG_LINES]:
+        yield f"            | {line[:160]}"
+
+
+def _describe(case: CaseResult) -> str:
+    axes = " ".join(f"{name}={size}" for name, size in case.axes.items())
+    return f"{axes} {case.dtype} {case.layout} {case.distribution}"
+
+
+def _verdict(record: RunRecord) -> str:
+    word = record.status.value.upper().replace("_", " ")
+    if record.status is not Status.PASSED:
+        return f"{word}  {record.reason.splitlines()[0] if record.reason else ''}".rstrip()
+    speeds = [f"{scored.speedup} {scored.fastest} in {dtype}" for dtype, scored in score(record).items()]
+    return f"{word}  {'; '.join(speeds)}" if speeds else f"{word}  (not timed: {_why_untimed(record)})"
+
+
+def _why_untimed(record: RunRecord) -> str:
+    if record.execution != "native":
+        return f"{record.execution} execution says nothing about speed"
+    return "a single case was replayed"

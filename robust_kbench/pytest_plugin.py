@@ -1,0 +1,207 @@
+"""Collects `task.yaml` files: `pytest tasks/` validates every task and every published kernel.
+
+    tasks/norm/rmsnorm/task.yaml::spec                   the file, the reference's signature, the timed bindings
+    tasks/norm/rmsnorm/task.yaml::reference[bfloat16]    the reference on drawn cases; no non-answer may pass
+    tasks/norm/rmsnorm/task.yaml::kernel[cpp_simd]       an evaluation at tier quick
+
+`--submission DIR` adds a submission of your own to its task. `--lane fast` keeps every spec, what the last commit or
+the working tree has changed, and an eighth of the rest that rotates from day to day.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from robust_kbench.errors import KBenchError
+
+if TYPE_CHECKING:
+    from robust_kbench.evaluate import Evaluator
+
+_SHARES = 8
+_EVALUATOR = pytest.StashKey["Evaluator"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--submission` and `--lane`."""
+    group = parser.getgroup("robust-kbench")
+    group.addoption("--submission", action="append", default=[], metavar="DIR", help="also judge this submission")
+    group.addoption("--lane", choices=("fast", "full"), default="full", help="fast: a sample of references and kernels")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect every task.yaml below the given paths."""
+    return TaskFile.from_parent(parent, path=file_path) if file_path.name == "task.yaml" else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Apply the fast lane."""
+    if config.getoption("--lane") == "fast":
+        changed = _changed_paths(config.rootpath)
+        kept = [item for item in items if not isinstance(item, _TaskItem) or item.is_in_fast_lane(changed)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the evaluator's processes."""
+    if evaluator := config.stash.get(_EVALUATOR, None):
+        evaluator.close()
+
+
+class TaskFile(pytest.File):
+    """One task.yaml."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The task's spec, its references, its published kernels and the submissions of the command line."""
+        from robust_kbench.registry import baselines_of, read_task
+
+        yield SpecItem.from_parent(self, name="spec", watched=self.path.parent)
+        try:
+            task = read_task(self.path.parent)
+        except KBenchError:
+            return  # the spec item says why
+        for dtype in task.spec.dtypes:
+            item = ReferenceItem.from_parent(self, name=f"reference[{dtype}]", watched=self.path.parent)
+            item.dtype = dtype
+            yield item
+        for folder in baselines_of(task.spec.name):
+            yield KernelItem.of(self, folder, is_published=True)
+        for folder in _given_for(task.spec.name, self.config.getoption("--submission")):
+            yield KernelItem.of(self, folder, is_published=False)
+
+
+class _TaskItem(pytest.Item):
+    """An item of a task; `watched` is the folder whose change puts it into the fast lane, None for always."""
+
+    def __init__(self, *, watched: Path | None, **keys: Any) -> None:
+        super().__init__(**keys)
+        self.watched = watched
+
+    def is_in_fast_lane(self, changed: frozenset[Path]) -> bool:
+        """Whether the fast lane runs this item today."""
+        if self.watched is None:
+            return True
+        today = datetime.datetime.now(datetime.UTC).toordinal() % _SHARES
+        share = int(hashlib.sha256(self.nodeid.encode()).hexdigest(), 16) % _SHARES
+        return share == today or any(path.is_relative_to(self.watched) for path in changed)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Our own words for our own errors, without a traceback through this plugin."""
+        if isinstance(excinfo.value, KBenchError | _Refused):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where the item stands in reports."""
+        return self.path, None, f"{self.path.parent.name}::{self.name}"
+
+
+class SpecItem(_TaskItem):
+    """The contract alone."""
+
+    def is_in_fast_lane(self, changed: frozenset[Path]) -> bool:
+        """Always: a spec takes milliseconds."""
+        return True
+
+    def runtest(self) -> None:
+        """Raises SpecError when the file or the reference's signature is wrong."""
+        import inspect
+
+        from robust_kbench.oracle.reference import Reference
+        from robust_kbench.registry import read_task
+
+        task = read_task(self.path.parent)
+        names = list(inspect.signature(Reference(task).function).parameters)
+        if names != list(task.spec.inputs):
+            raise _Refused(f"reference({', '.join(names)}) does not take the inputs {', '.join(task.spec.inputs)}")
+
+
+class ReferenceItem(_TaskItem):
+    """The reference in one dtype."""
+
+    dtype: str
+
+    def runtest(self) -> None:
+        """Draw cases and hold the reference to its own contract."""
+        import torch
+
+        from robust_kbench.oracle.health import ailments
+        from robust_kbench.registry import read_task
+
+        torch.set_num_threads(1)  # two threads on a busy machine wait for each other
+        found = list(ailments(read_task(self.path.parent), self.dtype))
+        if found:
+            raise _Refused("\n".join(found))
+
+
+class KernelItem(_TaskItem):
+    """One submission."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, parent: TaskFile, folder: Path, *, is_published: bool) -> KernelItem:
+        """The item of a published kernel, or of a submission given on the command line, which always runs."""
+        watched = folder if is_published else None
+        item: KernelItem = cls.from_parent(parent, name=f"kernel[{folder.name}]", watched=watched)
+        item.folder = folder
+        return item
+
+    def runtest(self) -> None:
+        """Evaluate at tier quick. What this machine cannot run is skipped with the reason."""
+        from robust_kbench.cli.report import report
+        from robust_kbench.registry import read_submission, read_task
+
+        task = read_task(self.path.parent)
+        record = _evaluator(self.config).evaluate(read_submission(self.folder), task, tier="quick")
+        if record.status == "unsupported":
+            pytest.skip(record.reason)
+        if record.status != "passed":
+            raise _Refused(report(record, str(self.folder)))
+
+
+class _Refused(Exception):
+    """The task or the kernel is not what it claims to be; the message is the whole report."""
+
+
+def _given_for(task: str, given: Iterable[str]) -> Iterator[Path]:
+    from robust_kbench.registry import read_submission, submission_folders
+
+    for path in given:
+        folders = submission_folders(Path(path))
+        if not folders:
+            raise pytest.UsageError(f"--submission {path}: no submission.yaml there or below")
+        yield from (folder.resolve() for folder in folders if read_submission(folder).file.task == task)
+
+
+def _evaluator(config: pytest.Config) -> Evaluator:
+    from robust_kbench.evaluate import Evaluator
+
+    if _EVALUATOR not in config.stash:
+        config.stash[_EVALUATOR] = Evaluator()
+    return config.stash[_EVALUATOR]
+
+
+def _changed_paths(root: Path) -> frozenset[Path]:
+    """Files that the last commit or the working tree has changed; none outside a git checkout."""
+    commands = (
+        ["diff", "--name-only", "HEAD~1"],
+        ["diff", "--name-only", "HEAD"],
+        ["ls-files", "-o", "--exclude-standard"],
+    )
+    return frozenset(root / name for command in commands for name in _git(root, command))
+
+
+def _git(root: Path, command: list[str]) -> Iterable[str]:
+    try:
+        done = subprocess.run(["git", "-C", str(root), *command], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return done.stdout.splitlines() if done.returncode == 0 else []
