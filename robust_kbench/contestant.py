@@ -49,7 +49,9 @@ class Contestant:
         """
         built = self.built[dtype]
         allowance = Allowance(
-            allow_processes=built.compiles_at_run_time, gpu=device.kind == "cuda", core=device.worker_core
+            allow_processes=built.compiles_at_run_time,
+            gpu=device.kind == "cuda",
+            core=device.worker_core,
         )
         worker = pool.start(built.flavour, arena, allowance)
         try:

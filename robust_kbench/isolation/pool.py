@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -25,7 +26,7 @@ from typing import Literal, Self
 from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.arena import Arena, sealed_memfd
 from robust_kbench.isolation.process import Worker
-from robust_kbench.worker import sandbox, wire
+from robust_kbench.worker import landlock, sandbox, wire
 
 Flavour = Literal["torch", "triton", "inductor"]
 _START_TIMEOUT_S = 120.0
@@ -63,6 +64,7 @@ class WarmPool:
     def __init__(self) -> None:
         self._warm: dict[Flavour, _WarmProcess] = {}
         self._folder = Path(tempfile.mkdtemp(prefix=f"kbench-{os.getpid()}-"))
+        self._inductor_cache = _inductor_cache(self._folder)
 
     def __enter__(self) -> Self:
         return self
@@ -111,6 +113,7 @@ class WarmPool:
             "gpu": allowance.gpu,
             "core": allowance.core,
             "scratch": str(scratch),
+            "writable": [str(self._inductor_cache)] if flavour == "inductor" else [],
         }
         try:
             fds = [theirs.fileno(), control, arena.descriptor, log_write, status_write]
@@ -124,19 +127,22 @@ class WarmPool:
     def _process(self, flavour: Flavour) -> _WarmProcess:
         process = self._warm.get(flavour)
         if process is None or not process.is_alive():
-            process = self._warm[flavour] = _WarmProcess(flavour, self._folder)
+            process = self._warm[flavour] = _WarmProcess(flavour, self._folder, self._inductor_cache)
         return process
 
 
 class _WarmProcess:
     """One `python -I -m robust_kbench.worker`."""
 
-    def __init__(self, flavour: Flavour, folder: Path) -> None:
+    def __init__(self, flavour: Flavour, folder: Path, inductor_cache: Path) -> None:
         self._flavour = flavour
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         home = tempfile.mkdtemp(dir=folder)
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         environment = _ENVIRONMENT | inherited | _FLAVOUR_ENVIRONMENT[flavour] | {"HOME": home, "TMPDIR": home}
+        if flavour == "inductor":
+            # Precompiled headers go to a folder that inductor derives from TMPDIR when it is imported.
+            environment |= {"TORCHINDUCTOR_CACHE_DIR": str(inductor_cache), "TMPDIR": str(inductor_cache)}
         command = [sys.executable, "-I", "-m", "robust_kbench.worker", flavour, str(theirs.fileno()), str(os.getpid())]
         self._log = open(os.path.join(home, "log"), "w+b")  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
@@ -181,3 +187,17 @@ class _WarmProcess:
         self._process.kill()
         self._process.wait()
         self._log.close()
+
+
+def _inductor_cache(folder: Path) -> Path:
+    """Where compiled baselines are kept between evaluations; inductor's own keys name source, dtype and version.
+
+    The folder lies outside every scratch folder. Landlock is what keeps submissions from writing there, so without it
+    the cache lives no longer than the pool.
+    """
+    if not landlock.is_available():
+        return Path(tempfile.mkdtemp(dir=folder))
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = home / "robust-kbench" / f"inductor-{metadata.version('torch')}"
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache

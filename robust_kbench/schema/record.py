@@ -16,6 +16,7 @@ from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layo
 
 SCHEMA_VERSION = 1
 MAX_RECORD_BYTES = 64 * 1024
+MAX_FOREIGN_LOAD = 0.05
 _MAX_NS = 2**32 - 1  # samples above 4.29 s are stored as this; no timed binding comes near
 
 
@@ -132,7 +133,7 @@ class RunRecord(Strict):
 
     @property
     def is_rankable(self) -> bool:
-        """Whether this record may stand on a leaderboard: secret seed, native, all baselines, spinning handshake."""
+        """Whether this record may stand on a leaderboard: secret seed, native, all baselines, quiet machine."""
         return (
             self.status is Status.PASSED
             and not self.replay
@@ -140,6 +141,7 @@ class RunRecord(Strict):
             and self.tier != "quick"
             and self.handshake == "spin"
             and bool(self.timings)
+            and all(s.foreign_load <= MAX_FOREIGN_LOAD for timing in self.timings for s in timing.sessions)
         )
 
 

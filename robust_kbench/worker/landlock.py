@@ -21,8 +21,16 @@ def version() -> int:
     return kernel.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))
 
 
-def allow_writes_only_in(folder: str, devices: tuple[str, ...] = ()) -> None:
-    """Restrict this process for good; `devices` are device nodes or folders that stay writable (GPU nodes)."""
+def is_available() -> bool:
+    """Whether the kernel has landlock and it is switched on."""
+    try:
+        return version() > 0
+    except OSError:
+        return False
+
+
+def allow_writes_only_in(folder: str, others: tuple[str, ...] = ()) -> None:
+    """Restrict this process for good; `others` are further files or folders that stay writable, such as GPU nodes."""
     level = version()
     folder_rights = _WRITE_FILE | _REMOVE_AND_MAKE | (_REFER if level >= 2 else 0) | (_TRUNCATE if level >= 3 else 0)
     file_rights = _WRITE_FILE | (_TRUNCATE if level >= 3 else 0)
@@ -30,7 +38,7 @@ def allow_writes_only_in(folder: str, devices: tuple[str, ...] = ()) -> None:
     ruleset = kernel.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(8), ctypes.c_uint32(0))
     try:
         _allow(ruleset, folder, folder_rights)
-        for path in (*_ALWAYS_WRITABLE, *devices):
+        for path in (*_ALWAYS_WRITABLE, *others):
             if os.path.exists(path):
                 _allow(ruleset, path, folder_rights if os.path.isdir(path) else file_rights)
         kernel.syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))

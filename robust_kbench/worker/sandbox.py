@@ -20,6 +20,7 @@ class Limits(TypedDict):
     gpu: bool
     core: int | None
     scratch: str
+    writable: list[str]
 
 
 def enter_namespaces() -> list[str]:
@@ -60,7 +61,7 @@ def restrict(limits: Limits, layers: list[str]) -> list[str]:
             layers.append("no capabilities")
     with contextlib.suppress(OSError):
         devices = _NVIDIA_NODES if limits["gpu"] else ()
-        landlock.allow_writes_only_in(limits["scratch"], devices)
+        landlock.allow_writes_only_in(limits["scratch"], (*devices, *limits["writable"]))
         layers.append("landlock")
     # The worker's memory stays readable for the judge, who fetches returned tensors from it.
     kernel.prctl(kernel.PR_SET_DUMPABLE, 1)

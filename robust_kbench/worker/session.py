@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import traceback
 from typing import Any
 
@@ -24,6 +25,7 @@ def run(limits: sandbox.Limits, layers: list[str], guardian: int, fds: dict[str,
         kernel.die_with_parent(guardian)
         os.chdir(limits["scratch"])
         os.environ.update(HOME=limits["scratch"], TMPDIR=limits["scratch"])
+        tempfile.tempdir = limits["scratch"]  # the warm process may have remembered its own
         layers = sandbox.restrict(limits, layers)
         _Session(fds, layers).serve()
         code = 0

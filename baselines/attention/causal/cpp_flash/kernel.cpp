@@ -1,14 +1,11 @@
-// Causal attention with tiles of scores and an online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): a block of
-// queries meets the keys KEYS at a time, and what it has summed is rescaled whenever its maximum rises.
+// Causal attention with tiles of scores and an online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): a block
+// of queries meets the keys KEYS at a time, and what it has summed is rescaled whenever its maximum rises.
 // exp follows Cody and Waite 1980: x = n ln 2 + r, a polynomial in r (minimax fit), and n put into the exponent.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
-#ifdef __F16C__
-#include <immintrin.h>
-#endif
 
 namespace {
 
@@ -20,43 +17,13 @@ constexpr int64_t LANES = 8;
 #endif
 typedef float Vec __attribute__((vector_size(4 * LANES)));
 typedef uint32_t Bits __attribute__((vector_size(4 * LANES)));
-typedef uint16_t Short __attribute__((vector_size(2 * LANES)));
 
-// Unaligned loads that widen to float, and stores that round to nearest even.
 inline Vec load(const float* p) {
     Vec v;
     std::memcpy(&v, p, sizeof v);
     return v;
 }
 inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
-inline Vec load(const kbench_bfloat16* p) {
-    Short high;
-    std::memcpy(&high, p, sizeof high);
-    return (Vec)(__builtin_convertvector(high, Bits) << 16);
-}
-inline void store(kbench_bfloat16* p, Vec v) {
-    const Bits word = (Bits)v, rounded = word + 0x7fff + ((word >> 16) & 1);
-    const Short high = __builtin_convertvector((v == v ? rounded : (word | 0x400000)) >> 16, Short);
-    std::memcpy(p, &high, sizeof high);
-}
-#if defined(__AVX512F__)
-inline Vec load(const kbench_half* p) { return _mm512_maskz_cvtph_ps(-1, _mm256_loadu_si256((const __m256i*)p)); }
-inline void store(kbench_half* p, Vec v) { _mm256_storeu_si256((__m256i*)p, _mm512_maskz_cvtps_ph(-1, v, 0)); }
-#elif defined(__F16C__)
-inline Vec load(const kbench_half* p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)p)); }
-inline void store(kbench_half* p, Vec v) { _mm_storeu_si128((__m128i*)p, _mm256_cvtps_ph(v, 0)); }
-#else
-template <class S>
-inline Vec load(const S* p) {
-    Vec v;
-    for (int64_t i = 0; i < LANES; ++i) v[i] = static_cast<float>(p[i]);
-    return v;
-}
-template <class S>
-inline void store(S* p, Vec v) {
-    for (int64_t i = 0; i < LANES; ++i) p[i] = S(v[i]);
-}
-#endif
 
 template <class Operation>
 inline float fold(Vec v, Operation operation) {
@@ -65,7 +32,7 @@ inline float fold(Vec v, Operation operation) {
     return v[0];
 }
 
-// exp(x) for x <= 0, within 1 ulp; 0 where the result would be subnormal, NaN for NaN.
+// exp(x) for x <= 0, within 1.1 ulp; 0 where the result would be subnormal, NaN for NaN.
 inline Vec exp_nonpositive(Vec x) {
     const Vec shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23 pushes the fraction out: the low bits hold n
     const Vec n = shifted - 12582912.0f;
@@ -78,10 +45,10 @@ inline Vec exp_nonpositive(Vec x) {
     return x < -87.3f ? Vec{} : (x == x ? result : x);
 }
 
-constexpr int64_t WIDTH = 2 * LANES;                  // keys in a packed panel
-constexpr int64_t QUERIES = LANES == 16 ? 12 : 6;     // queries in a block: with WIDTH, they fill the vector registers
-constexpr int64_t KEYS = 128;                         // keys between two rescalings
-constexpr int64_t DEPTH = 32;                         // terms of a score in one sum: short sums lose less to rounding
+constexpr int64_t WIDTH = 2 * LANES;               // keys in a packed panel
+constexpr int64_t QUERIES = LANES == 16 ? 12 : 6;  // queries in a block: with WIDTH, they fill the vector registers
+constexpr int64_t KEYS = 128;                      // keys between two rescalings
+constexpr int64_t DEPTH = 32;                      // terms of a score in one sum: short sums lose less to rounding
 
 // c[QUERIES][VECTORS * LANES] += a[QUERIES][depth] * b[depth][VECTORS * LANES]; the strides say how each is stored.
 template <int VECTORS, int64_t A_ROW, int64_t A_DEPTH>
@@ -102,7 +69,7 @@ void multiply_add(const float* a, const float* b, int64_t b_row, int64_t depth, 
         }
 }
 
-// Turns one row of scores into exp(score * scale - top), updates the row's top and sum, and rescales what was summed before.
+// Turns a row of scores into exp(score * scale - top), updates its top and sum, and rescales what was summed before.
 inline void exponentiate(float* scores, int64_t keys, float scale, float& top, float& sum, float* out, int64_t size) {
     const auto larger = [](auto a, auto b) { return a > b ? a : b; };
     Vec tops = Vec{} + top;

@@ -1,5 +1,5 @@
-// Affine map and rectifier in register tiles (Goto and van de Geijn 2008). The tile's rows are output features and its columns are
-// rows of x, so that the weight, usually the larger operand, is read in its own order and only x is transposed.
+// Affine map and rectifier in register tiles (Goto and van de Geijn 2008). A tile's rows are output features and its
+// columns are rows of x, so that the weight, usually the larger operand, is read in its own order; x is transposed.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -20,7 +20,7 @@ typedef float Vec __attribute__((vector_size(4 * LANES)));
 typedef uint32_t Bits __attribute__((vector_size(4 * LANES)));
 typedef uint16_t Short __attribute__((vector_size(2 * LANES)));
 
-// Unaligned loads that widen to float, and stores that round to nearest even.
+// Unaligned loads that widen to float.
 inline Vec load(const float* p) {
     Vec v;
     std::memcpy(&v, p, sizeof v);
@@ -32,27 +32,16 @@ inline Vec load(const kbench_bfloat16* p) {
     std::memcpy(&high, p, sizeof high);
     return (Vec)(__builtin_convertvector(high, Bits) << 16);
 }
-inline void store(kbench_bfloat16* p, Vec v) {
-    const Bits word = (Bits)v, rounded = word + 0x7fff + ((word >> 16) & 1);
-    const Short high = __builtin_convertvector((v == v ? rounded : (word | 0x400000)) >> 16, Short);
-    std::memcpy(p, &high, sizeof high);
-}
 #if defined(__AVX512F__)
 inline Vec load(const kbench_half* p) { return _mm512_maskz_cvtph_ps(-1, _mm256_loadu_si256((const __m256i*)p)); }
-inline void store(kbench_half* p, Vec v) { _mm256_storeu_si256((__m256i*)p, _mm512_maskz_cvtps_ph(-1, v, 0)); }
 #elif defined(__F16C__)
 inline Vec load(const kbench_half* p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)p)); }
-inline void store(kbench_half* p, Vec v) { _mm_storeu_si128((__m128i*)p, _mm256_cvtps_ph(v, 0)); }
 #else
 template <class S>
 inline Vec load(const S* p) {
     Vec v;
     for (int64_t i = 0; i < LANES; ++i) v[i] = static_cast<float>(p[i]);
     return v;
-}
-template <class S>
-inline void store(S* p, Vec v) {
-    for (int64_t i = 0; i < LANES; ++i) p[i] = S(v[i]);
 }
 #endif
 
@@ -62,10 +51,10 @@ inline void widen(const T* from, int64_t n, float* to) {
     for (; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
 
-constexpr int64_t WIDTH = 2 * LANES;          // columns of a tile
+constexpr int64_t WIDTH = 2 * LANES;              // columns of a tile
 constexpr int64_t HEIGHT = LANES == 16 ? 14 : 6;  // rows of a tile: with them the vector registers are full
-constexpr int64_t DEPTH = 64;                 // terms between two loads of a tile
-constexpr int64_t PACKED = 192 * 1024;        // floats of packed columns, to fit in the second-level cache
+constexpr int64_t DEPTH = 64;                     // terms in one sum of a tile
+constexpr int64_t PACKED = 192 * 1024;            // floats of packed columns, to fit in the second-level cache
 
 // c[ROWS][VECTORS * LANES] += a[ROWS][depth] * b[depth][VECTORS * LANES], with rows `stride`, DEPTH and WIDTH apart.
 template <int ROWS, int VECTORS>
@@ -87,7 +76,8 @@ void multiply_add(const float* a, const float* b, int64_t depth, float* c, int64
 }
 
 template <int ROWS = HEIGHT>
-void multiply_add(int64_t rows, int64_t columns, const float* a, const float* b, int64_t depth, float* c, int64_t stride) {
+void multiply_add(int64_t rows, int64_t columns, const float* a, const float* b, int64_t depth, float* c,
+                  int64_t stride) {
     if constexpr (ROWS > 1)
         if (rows < ROWS) return multiply_add<ROWS - 1>(rows, columns, a, b, depth, c, stride);
     if (columns > LANES) return multiply_add<ROWS, 2>(a, b, depth, c, stride);
@@ -97,7 +87,7 @@ void multiply_add(int64_t rows, int64_t columns, const float* a, const float* b,
 }  // namespace
 
 extern "C" void linear_relu(const T* x, const T* weight, const T* bias, T* y, int64_t batch, int64_t in_features,
-                       int64_t out_features) {
+                            int64_t out_features) {
     const int64_t group = std::max(WIDTH, std::min(PACKED / in_features, batch + WIDTH - 1) / WIDTH * WIDTH);
     const int64_t panels = (out_features + HEIGHT - 1) / HEIGHT, height = (out_features + panels - 1) / panels;
     thread_local std::vector<float> packed, left, sums;

@@ -1,5 +1,5 @@
-// Matrix product in register tiles (Goto and van de Geijn 2008): b is packed into panels as wide as a tile, a group of
-// which stays in the second-level cache while every row of a passes; DEPTH terms at a time of a stay in the first-level.
+// Matrix product in register tiles (Goto and van de Geijn 2008): b is packed into panels as wide as a tile, and a group
+// of them stays in the second-level cache while the rows of a pass, a few at a time.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -62,10 +62,10 @@ inline void widen(const T* from, int64_t n, float* to) {
     for (; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
 
-constexpr int64_t WIDTH = 2 * LANES;          // columns of a tile
+constexpr int64_t WIDTH = 2 * LANES;              // columns of a tile
 constexpr int64_t HEIGHT = LANES == 16 ? 14 : 6;  // rows of a tile: with them the vector registers are full
-constexpr int64_t DEPTH = 64;                 // terms between two loads of a tile
-constexpr int64_t PACKED = 192 * 1024;        // floats of packed columns, to fit in the second-level cache
+constexpr int64_t DEPTH = 64;                     // terms in one sum of a tile
+constexpr int64_t PACKED = 192 * 1024;            // floats of packed columns, to fit in the second-level cache
 
 // c[ROWS][VECTORS * LANES] += a[ROWS][depth] * b[depth][VECTORS * LANES], with rows `stride`, DEPTH and WIDTH apart.
 template <int ROWS, int VECTORS>
@@ -87,7 +87,8 @@ void multiply_add(const float* a, const float* b, int64_t depth, float* c, int64
 }
 
 template <int ROWS = HEIGHT>
-void multiply_add(int64_t rows, int64_t columns, const float* a, const float* b, int64_t depth, float* c, int64_t stride) {
+void multiply_add(int64_t rows, int64_t columns, const float* a, const float* b, int64_t depth, float* c,
+                  int64_t stride) {
     if constexpr (ROWS > 1)
         if (rows < ROWS) return multiply_add<ROWS - 1>(rows, columns, a, b, depth, c, stride);
     if (columns > LANES) return multiply_add<ROWS, 2>(a, b, depth, c, stride);
@@ -119,8 +120,8 @@ extern "C" void matmul(const T* a, const T* b, T* c, int64_t m, int64_t n, int64
                 const int64_t depth = std::min(DEPTH, k - l);
                 for (int64_t r = 0; r < rows; ++r) widen(a + (row + r) * k + l, depth, left.data() + r * DEPTH);
                 for (int64_t j = 0; j < columns; j += WIDTH)
-                    multiply_add(rows, columns - j, left.data(), packed.data() + j * k + l * WIDTH, depth, sums.data() + j,
-                                 group);
+                    multiply_add(rows, columns - j, left.data(), packed.data() + j * k + l * WIDTH, depth,
+                                 sums.data() + j, group);
             }
             for (int64_t r = 0; r < rows; ++r) {
                 T* to = c + (row + r) * n + column;

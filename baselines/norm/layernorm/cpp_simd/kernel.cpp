@@ -1,5 +1,5 @@
 // Layer normalisation (Ba, Kiros and Hinton 2016) with the corrected two-pass variance (Chan, Golub and LeVeque 1983):
-// the sum of the deviations, zero but for rounding, repairs the mean, so rows of nearly equal values keep full accuracy.
+// the sum of the deviations, zero but for rounding, repairs the mean; rows of nearly equal values keep full accuracy.
 #include <cmath>
 #include <cstdint>
 #include <cstring>

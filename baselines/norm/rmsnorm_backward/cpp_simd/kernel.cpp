@@ -1,5 +1,5 @@
-// Gradient of root-mean-square normalisation in two passes over each row: the sums of x^2 and of grad_y * weight * x, then
-// both gradients. The gradient of the weight is summed over the rows in float, one accumulator for each column.
+// Gradient of root-mean-square normalisation in two passes over each row: the sums of x^2 and of grad_y * weight * x,
+// then both gradients. The gradient of the weight is summed over the rows in float, one accumulator for each column.
 #include <cmath>
 #include <cstdint>
 #include <cstring>

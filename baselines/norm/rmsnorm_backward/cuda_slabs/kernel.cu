@@ -32,17 +32,6 @@ __device__ float block_sum(float value) {
     return warp_sum(threadIdx.x % 32 < blockDim.x / 32 ? partial[threadIdx.x % 32] : 0.0f);
 }
 
-template <typename T, int V>
-__device__ float row_square(const Pack<T, V>* row, int64_t vectors) {
-    float square = 0.0f;
-    for (int64_t v = threadIdx.x; v < vectors; v += blockDim.x) {
-        const Pack<T, V> value = row[v];
-#pragma unroll
-        for (int e = 0; e < V; ++e) square += float(value.at[e]) * float(value.at[e]);
-    }
-    return block_sum(square);
-}
-
 // Sums over the rows s, s + slabs, s + 2 slabs, ... for slab s = blockIdx.x and the columns of blockIdx.y. Here as in
 // the last kernel, a row that is read again comes from the L1 or L2 cache.
 template <typename T, int V, typename Sum>
@@ -54,7 +43,13 @@ __global__ void __launch_bounds__(1024, 1) add_rows(const T* __restrict__ grad_y
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
         const auto* values = reinterpret_cast<const Pack<T, V>*>(x + row * cols);
         const auto* slopes = reinterpret_cast<const Pack<T, V>*>(grad_y + row * cols);
-        const float scale = 1.0f / sqrtf(row_square<T, V>(values, vectors) / cols + EPSILON);
+        float square = 0.0f;
+        for (int64_t v = threadIdx.x; v < vectors; v += blockDim.x) {
+            const Pack<T, V> value = values[v];
+#pragma unroll
+            for (int e = 0; e < V; ++e) square += float(value.at[e]) * float(value.at[e]);
+        }
+        const float scale = 1.0f / sqrtf(block_sum(square) / cols + EPSILON);
 #pragma unroll
         for (int i = 0; i < HELD; ++i) {
             const int64_t v = first + i * blockDim.x;
@@ -98,10 +93,16 @@ __global__ void __launch_bounds__(1024, 1) differentiate_rows(const T* __restric
         const auto* values = reinterpret_cast<const Pack<T, V>*>(x + row * cols);
         const auto* slopes = reinterpret_cast<const Pack<T, V>*>(grad_y + row * cols);
         auto* to = reinterpret_cast<Pack<T, V>*>(grad_x + row * cols);
-        const float square = row_square<T, V>(values, cols / V);
-        const float scale = 1.0f / sqrtf(square / cols + EPSILON);
+        float square = 0.0f;
+        for (int64_t v = threadIdx.x; v < cols / V; v += blockDim.x) {
+            const Pack<T, V> value = values[v];
+#pragma unroll
+            for (int e = 0; e < V; ++e) square += float(value.at[e]) * float(value.at[e]);
+        }
+        square = block_sum(square);
+        const float scale = 1.0f / sqrtf(square / cols + EPSILON), inverse = 1.0f / fmaxf(square, 1e-30f);
         // g = rest + (along + slip) * x with rest orthogonal to x. The formula cancels where g is almost parallel to x,
-        // as it can be in short rows; a second projection removes what rounding left of x (Giraud and others 2005).
+        // as in short rows; a second projection removes what rounding left of x (Giraud, Langou and Rozloznik 2005).
         float along = 0.0f, slip = 0.0f;
         const auto rest = [&](float value, float slope, float gain) {
             return slope * gain - along * value - slip * value;
@@ -111,9 +112,10 @@ __global__ void __launch_bounds__(1024, 1) differentiate_rows(const T* __restric
             for (int64_t v = threadIdx.x; v < cols / V; v += blockDim.x) {
                 const Pack<T, V> value = values[v], slope = slopes[v], gain = gains[v];
 #pragma unroll
-                for (int e = 0; e < V; ++e) product += rest(value.at[e], slope.at[e], gain.at[e]) * float(value.at[e]);
+                for (int e = 0; e < V; ++e)
+                    product += rest(float(value.at[e]), float(slope.at[e]), float(gain.at[e])) * float(value.at[e]);
             }
-            return block_sum(product) / fmaxf(square, 1e-30f);
+            return block_sum(product) * inverse;
         };
         along = project();
         slip = project();
@@ -122,8 +124,10 @@ __global__ void __launch_bounds__(1024, 1) differentiate_rows(const T* __restric
             const Pack<T, V> value = values[v], slope = slopes[v], gain = gains[v];
             Pack<T, V> result;
 #pragma unroll
-            for (int e = 0; e < V; ++e)
-                result.at[e] = T(scale * (rest(value.at[e], slope.at[e], gain.at[e]) + shrunk * float(value.at[e])));
+            for (int e = 0; e < V; ++e) {
+                const float ortho = rest(float(value.at[e]), float(slope.at[e]), float(gain.at[e]));
+                result.at[e] = T(scale * (ortho + shrunk * float(value.at[e])));
+            }
             to[v] = result;
         }
     }

@@ -103,12 +103,14 @@ extern "C" void max_pool2d(const T* x, int64_t kernel_size, int64_t stride, T* y
             }
             if (rest) {
                 Vec top = load_part(first + whole, rest);
-                for (int64_t u = 1; u < kernel_size; ++u) top = greater(load_part(first + u * width + whole, rest), top);
+                for (int64_t u = 1; u < kernel_size; ++u)
+                    top = greater(load_part(first + u * width + whole, rest), top);
                 store(tallest + whole, top);
             }
             for (int64_t j = 0; j < out_width; j += LANES) {
                 Vec top = load_apart(tallest + j * stride, stride);
-                for (int64_t u = 1; u < kernel_size; ++u) top = greater(load_apart(tallest + j * stride + u, stride), top);
+                for (int64_t u = 1; u < kernel_size; ++u)
+                    top = greater(load_apart(tallest + j * stride + u, stride), top);
                 if (j + LANES <= out_width)
                     store(y + j, top);
                 else
