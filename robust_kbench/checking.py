@@ -80,7 +80,7 @@ class _DtypeCheck:
         watch: Stopwatch,
     ) -> None:
         timeout_s = CASE_TIMEOUT_S[contestant.execution]
-        self._caller = Caller(task, arena, copy_out=device.copies_out, timeout_s=timeout_s)
+        self._caller = Caller(task, arena, device=device.kind, copy_out=device.copies_out, timeout_s=timeout_s)
         self._task, self._contestant, self._dtype, self._judge = task, contestant, dtype, judge
         self._pool, self._device, self._arena, self._watch = pool, device, arena, watch
         self._worker: Worker | None = None

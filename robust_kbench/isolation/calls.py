@@ -17,7 +17,7 @@ from robust_kbench.isolation.process import Reply, Worker
 from robust_kbench.isolation.protocol import Claim, Raised, Returned
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.task import ITEMSIZE, Task, shape_of
+from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Task, shape_of
 
 _POISON = 0xFF  # NaN in every float dtype, -1 in signed integers
 _MAX_SPAN_FACTOR = 8  # a returned view may lie spread over this many times its own size
@@ -34,9 +34,12 @@ class _Placed:
 class Caller:
     """Calls workers that share one arena."""
 
-    def __init__(self, task: Task, arena: Arena, *, copy_out: bool, timeout_s: float) -> None:
+    def __init__(
+        self, task: Task, arena: Arena, *, device: DeviceKind = "cpu", copy_out: bool = False, timeout_s: float
+    ) -> None:
         self._task = task
         self._arena = arena
+        self._device = device
         self._copy_out = copy_out
         self._timeout_s = timeout_s
 
@@ -162,9 +165,8 @@ class Caller:
     def _contradiction(self, claim: Claim, slot: Slot) -> str | None:
         if claim.type != "Tensor":
             return f"returned a {claim.type}; expected a plain torch.Tensor"
-        expected_device = "cuda" if self._copy_out and claim.device == "cuda" else "cpu"
-        if claim.device != expected_device:
-            return f"returned a tensor on {claim.device!r}; expected one on {expected_device!r}"
+        if claim.device != self._device:
+            return f"returned a tensor on {claim.device!r}; expected one on {self._device!r}"
         if claim.shape != slot.shape:
             return f"returned shape {list(claim.shape)}; expected {list(slot.shape)}"
         if claim.dtype != slot.dtype:

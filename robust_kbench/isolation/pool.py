@@ -30,6 +30,7 @@ from robust_kbench.worker import landlock, sandbox, wire
 
 Flavour = Literal["torch", "triton", "inductor"]
 _START_TIMEOUT_S = 120.0
+_PREFIX = "kbench-"
 _ENVIRONMENT = {
     "PATH": os.defpath,
     "LANG": "C.UTF-8",
@@ -63,7 +64,8 @@ class WarmPool:
 
     def __init__(self) -> None:
         self._warm: dict[Flavour, _WarmProcess] = {}
-        self._folder = Path(tempfile.mkdtemp(prefix=f"kbench-{os.getpid()}-"))
+        _remove_stale_folders()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._inductor_cache = _inductor_cache(self._folder)
 
     def __enter__(self) -> Self:
@@ -187,6 +189,14 @@ class _WarmProcess:
         self._process.kill()
         self._process.wait()
         self._log.close()
+
+
+def _remove_stale_folders() -> None:
+    """Delete what evaluators that were killed have left behind; those of living processes and of others stay."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        owner = folder.name.split("-")[1]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.getuid():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _inductor_cache(folder: Path) -> Path:

@@ -119,8 +119,11 @@ class Worker:
         """Stop the whole process tree and see it stopped."""
         if self._is_stopped:
             return
+        stopped: set[int] = set()
         try:
-            processes.stop(self._tree())
+            while new := set(self._tree()) - stopped:  # a process may fork while the others are being stopped
+                processes.stop(sorted(new))
+                stopped |= new
         except TimeoutError as error:
             self.kill()
             raise HarnessError(str(error)) from None

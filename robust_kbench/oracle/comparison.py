@@ -7,13 +7,15 @@ With e = y - r, rows the slices along the last axis, g = rms(r) and s_row = max(
     m3 = max over elements of |e| / (|r| + s_row)    a wrong element
 
     b = u + sqrt(K) * 2**-24, u the unit roundoff of the output's dtype and K the reduction length;
-    limits = max(k * m1(PyTorch), b), max(k * m2(PyTorch), w * b), max(k * m3(PyTorch), 4 * b), k = 2 (3 where the
-    task is declared nondeterministic), w = 1.5 + 2.5 / sqrt(row length), which is m3's 4 for rows of one element.
+    limits = max(k * m1(PyTorch), w1 * b), max(k * m2(PyTorch), w2 * b), max(k * m3(PyTorch), 4 * b), k = 2 (3 where
+    the task is declared nondeterministic), w1 = 1 + 3 / sqrt(elements), w2 = 1.5 + 2.5 / sqrt(row length): an error
+    averages out over many elements, and for a single one both are m3's 4.
 
 The square root of K is the probabilistic bound of Higham and Mary (2019); twice PyTorch's own error is FlashAttention's
 rule, and where PyTorch overflows it excuses nothing. The floor under s_row is there because a row that cancels to
 almost nothing (a rectified pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size of its terms, not
-of its result. NaN and infinities must stand where float64, rounded to the output's dtype, has them.
+of its result. Errors of a subnormal quantum, which float16 reaches at 6e-8, do not count. NaN and infinities must stand
+where float64, rounded to the output's dtype, has them.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ UNIT_ROUNDOFF = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.float16
 _CHUNK_ELEMENTS = 1 << 18  # float64 copies of this many elements stay in the second-level cache
 _ROW_FLOOR = 0.25
 _TINY = 1e-300
+_HALF_QUANTUM = 2.0**-24  # the smallest positive float16
 
 Triple = tuple[float, float, float]
 
@@ -71,9 +74,9 @@ def judge(
         wrong = int((answer != exact.to(answer.dtype)).sum())
         return Judgement((float(wrong > 0),) * 3, (0.5,) * 3)
     base = UNIT_ROUNDOFF[answer.dtype] + math.sqrt(max(reduction, 1)) * 2.0**-24
-    weights = (1.0, 1.5 + 2.5 / math.sqrt(max(1, exact.shape[-1] if exact.dim() else 1)), 4.0)
+    weights = _weights(exact)
     if exact.numel() == 0:
-        return Judgement((0.0,) * 3, (base, weights[1] * base, 4 * base))
+        return Judgement((0.0,) * 3, (weights[0] * base, weights[1] * base, weights[2] * base))
     answer_errors, native_errors, nonfinite = _errors(answer, exact, native, input_scale)
     limits = [
         weight * base if not math.isfinite(own) else max(slack * own, weight * base)
@@ -92,6 +95,11 @@ def is_wrong(answer: torch.Tensor, exact: torch.Tensor, limit: float) -> torch.T
     far = (wide - rows).abs() > limit * (rows.abs() + scale)
     wrong = torch.where(finite, far | ~wide.isfinite(), _misplaced(wide, rows.to(answer.dtype).double()))
     return wrong.reshape(exact.shape)
+
+
+def _weights(exact: torch.Tensor) -> Triple:
+    count, length = max(1, exact.numel()), max(1, exact.shape[-1] if exact.dim() else 1)
+    return 1.0 + 3.0 / math.sqrt(count), 1.5 + 2.5 / math.sqrt(length), 4.0
 
 
 def _errors(
@@ -118,7 +126,9 @@ def _errors(
                     rounded = exact_part.to(answer.dtype).double()
                     nonfinite += int(_misplaced(wide, rounded)[~finite].sum())
                 wide = torch.where(finite, wide, 0.0)
-            error = wide.sub_(reference) if finite is None else wide - reference
+            error = wide.sub_(reference)
+            if answer.dtype == torch.float16:
+                error = torch.nn.functional.softshrink(error, _HALF_QUANTUM)
             if side == 0:
                 nonfinite += _count_nonfinite(error)
             squares = torch.linalg.vecdot(error, error)

@@ -17,6 +17,8 @@ def explain(name: str, answer: torch.Tensor, exact: torch.Tensor, judgement: Jud
         return f"{name}: {_broken_limits(judgement)}; every element is near, so the error is spread over many"
     worst = _worst_index(answer, exact, wrong)
     got, expected = _show(answer[worst]), _show(exact[worst])
+    if _is_poison(answer[worst]):
+        got += " (never written)"
     place = f"{name}[{', '.join(map(str, worst))}]" if worst else name
     share = f"{count:,} of {exact.numel():,} wrong, {pattern(wrong)}"
     return f"{place}: got {got}, expected {expected}; {share}; {_broken_limits(judgement)}"
@@ -59,6 +61,11 @@ def _worst_index(answer: torch.Tensor, exact: torch.Tensor, wrong: torch.Tensor)
 
 def _show(value: torch.Tensor) -> str:
     return f"{value.item():.6g}"
+
+
+def _is_poison(value: torch.Tensor) -> bool:
+    """Whether the element still has the bits that outputs are filled with before a call."""
+    return bool((value.reshape(1).contiguous().view(torch.uint8) == 0xFF).all())
 
 
 def _broken_limits(judgement: Judgement) -> str:

@@ -98,7 +98,9 @@ def parse(model: type[Model], data: Mapping[str, Any], where: str) -> Model:
 
 
 def _explain(model: type[BaseModel], error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
+    errors = error.errors(include_url=False)
+    # A misspelt key is both unknown and missing; the unknown one comes with a suggestion.
+    first = next((found for found in errors if found["type"] == "extra_forbidden"), errors[0])
     place = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         return f"{place}: unknown key{_suggestion(model, first['loc'])}"

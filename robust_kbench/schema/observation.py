@@ -19,7 +19,8 @@ class Observation:
     """One call of a submission or a baseline.
 
     `outputs` are private copies, taken while the worker was stopped. A missing output is explained in `problems`, for
-    example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it.
+    example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it. `wake_ns` is
+    the time from waking the worker to its READY, `peer_wake_ns` the same of the baseline's latest call.
     """
 
     case: Case
@@ -32,5 +33,6 @@ class Observation:
     overruns: Mapping[str, int] = field(default_factory=dict)
     elapsed_ns: int = 0
     wake_ns: int = 0
+    peer_wake_ns: int | None = None
     event_ns: int | None = None
     left_processes: int = 0

@@ -17,6 +17,7 @@ from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layo
 SCHEMA_VERSION = 1
 MAX_RECORD_BYTES = 64 * 1024
 MAX_FOREIGN_LOAD = 0.05
+REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp", "landlock"})
 _MAX_NS = 2**32 - 1  # samples above 4.29 s are stored as this; no timed binding comes near
 
 
@@ -133,13 +134,14 @@ class RunRecord(Strict):
 
     @property
     def is_rankable(self) -> bool:
-        """Whether this record may stand on a leaderboard: secret seed, native, all baselines, quiet machine."""
+        """Whether this record may be ranked: secret seed, native, all baselines, sandboxed, on a quiet machine."""
         return (
             self.status is Status.PASSED
             and not self.replay
             and self.execution == "native"
             and self.tier != "quick"
             and self.handshake == "spin"
+            and set(self.isolation) >= REQUIRED_LAYERS
             and bool(self.timings)
             and all(s.foreign_load <= MAX_FOREIGN_LOAD for timing in self.timings for s in timing.sessions)
         )
@@ -152,6 +154,8 @@ def encode_samples(nanoseconds: Iterable[int]) -> str:
 
 
 def decode_samples(text: str) -> list[int]:
-    """The inverse of `encode_samples`."""
+    """The inverse of `encode_samples`. Raises ValueError for anything else."""
     data = base64.b64decode(text, validate=True)
+    if len(data) % 4:
+        raise ValueError(f"{len(data)} bytes are no whole number of samples")
     return list(struct.unpack(f"<{len(data) // 4}I", data))

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
+from robust_kbench.baselines import EAGER
 from robust_kbench.cases.values import TIMED_DISTRIBUTIONS, Inputs, make_inputs
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
@@ -34,6 +35,7 @@ from robust_kbench.timing import statistics
 from robust_kbench.timing.plan import Plan
 
 CANDIDATE = "candidate"
+_LAUNCH_ALLOWANCE_NS = 60_000
 Limits = Mapping[str, tuple[float, float, float]]
 
 
@@ -76,10 +78,11 @@ class TimingSession:
         self._contestants = list(contestants)
         self._distributions = distributions
         self._pool, self._device, self._arena, self._watch = pool, device, arena, watch
-        self._caller = Caller(task, arena, copy_out=device.copies_out, timeout_s=timeout_s)
+        self._caller = Caller(task, arena, device=device.kind, copy_out=device.copies_out, timeout_s=timeout_s)
         self._random = random.SystemRandom()
-        self._limits: dict[str, Limits] = {}
+        self._limits: dict[tuple[str, Distribution], Limits] = {}
         self._workers: dict[str, Worker] = {}
+        self._eager_wake_ns: int | None = None
         self._result = SessionResult({contestant.name: [] for contestant in self._contestants})
 
     def run(self) -> SessionResult:
@@ -135,7 +138,7 @@ class TimingSession:
 
     def _timed_call(self, contestant: Contestant, *, keep: bool, first: bool) -> None:
         distribution = self._random.choice([name for name in TIMED_DISTRIBUTIONS if name in self._task.distributions])
-        in_full = first or self._random.random() < self._plan.full_rule_share or contestant.name not in self._limits
+        in_full = first or self._random.random() < self._plan.full_rule_share
         elapsed_ns = self._call(contestant, distribution, in_full=in_full)
         if elapsed_ns is not None and keep:
             self._result.samples[contestant.name].append(elapsed_ns)
@@ -155,36 +158,41 @@ class TimingSession:
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         problem = self._verify(name, seen, inputs, in_full=in_full, record=record)
         if name == CANDIDATE:
-            self._result.seen.append(replace(seen, outputs={}))
+            self._result.seen.append(replace(seen, outputs={}, peer_wake_ns=self._eager_wake_ns))
+        elif name == EAGER:
+            self._eager_wake_ns = seen.wake_ns
         if problem:
             self._give_up(name, problem)
             return None
-        return seen.elapsed_ns
+        return sample_ns(seen)
 
     def _verify(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
         """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""
         with self._watch.measure("references"):
-            problem = None
-            if not in_full and seen.ending == "returned" and not seen.problems:
-                # A baseline is source of ours: between its fully judged calls it need only go on answering.
-                problem = self._judge.short_cut(seen, inputs, self._limits[name]) if name == CANDIDATE else None
-                if problem is None:
-                    return None
+            limits = self._limits.get((name, seen.case.distribution))
+            if not in_full and limits and self._passes_short_cut(name, seen, inputs, limits):
+                return None
             verdict = self._judge.verdict(seen, inputs, with_digest=record)
-            self._limits[name] = verdict.limits or self._limits.get(name, {})
+            self._limits[name, seen.case.distribution] = verdict.limits
             result = verdict.result
             if name == CANDIDATE and (record or result.status != "passed"):
                 self._result.results.append(result)
             if result.status != "passed":
                 return result.reason or result.status
-            return None if in_full else problem
+            return None
+
+    def _passes_short_cut(self, name: str, seen: Observation, inputs: Inputs, limits: Limits) -> bool:
+        """A cheap look that can only accept: what it doubts is judged in full."""
+        if name != CANDIDATE:  # source of ours: between its fully judged calls it need only go on answering
+            return seen.ending == "returned" and not seen.problems
+        return self._judge.short_cut(seen, inputs, limits) is None
 
     def _give_up(self, name: str, problem: str) -> None:
         """The candidate's failure ends the session; a baseline that fails is left out, and eager must not fail."""
         if name == CANDIDATE:
             self._result.failure = problem
             return
-        if name == "eager":
+        if name == EAGER:
             raise HarnessError(f"{self._task.name}: the eager baseline fails on its own task: {problem}")
         self._workers.pop(name, None)
         self._contestants = [c for c in self._contestants if c.name != name]
@@ -196,6 +204,17 @@ class TimingSession:
         """Processor seconds of everybody else on this machine since boot, to within clock ticks."""
         own = time.process_time() + sum(_processor_seconds(worker.pid) for worker in self._workers.values())
         return machine.busy_seconds() - own
+
+
+def sample_ns(seen: Observation) -> int:
+    """The time that a call is charged with.
+
+    On the cpu device the judge's clock. On a CUDA device the worker's event time, which leaves out the launch, but no
+    less than the judge's clock minus what a launch and a synchronisation may cost: a forged event gains no more.
+    """
+    if seen.event_ns is None:
+        return seen.elapsed_ns
+    return max(seen.event_ns, seen.elapsed_ns - _LAUNCH_ALLOWANCE_NS)
 
 
 def _processor_seconds(pid: int) -> float:

@@ -1,13 +1,12 @@
 """The layers around a worker. Each is tried, none is taken for granted: the names of those in force go to the judge."""
 
 import contextlib
+import glob
 import os
 import resource
 from typing import TypedDict
 
 from robust_kbench.worker import kernel, landlock, seccomp
-
-_NVIDIA_NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-caps")
 
 
 class Limits(TypedDict):
@@ -60,7 +59,7 @@ def restrict(limits: Limits, layers: list[str]) -> list[str]:
             kernel.drop_capabilities()
             layers.append("no capabilities")
     with contextlib.suppress(OSError):
-        devices = _NVIDIA_NODES if limits["gpu"] else ()
+        devices = glob.glob("/dev/nvidia*") if limits["gpu"] else []
         landlock.allow_writes_only_in(limits["scratch"], (*devices, *limits["writable"]))
         layers.append("landlock")
     # The worker's memory stays readable for the judge, who fetches returned tensors from it.

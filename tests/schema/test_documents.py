@@ -148,7 +148,7 @@ def test_what_is_not_yaml_is_refused_with_the_file(text: str) -> None:
 
 
 def test_a_syntax_error_names_the_line() -> None:
-    assert _refusal("a: 1\nb: 2\nc: [1").startswith("task.yaml:3: ")
+    assert _refusal("a: 1\nb: @x\nc: 2").startswith("task.yaml:2: ")
 
 
 @pytest.mark.parametrize("tag", ["!!python/object/apply:os.getpid []", "!!python/name:os.system", "!mine 1"])
@@ -188,10 +188,9 @@ def test_deep_nesting_is_refused_and_does_not_overflow_the_stack() -> None:
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.text(alphabet="ab:1e- \n[]{},?*&!'\"#|>%.~\t", max_size=40))
 def test_whatever_the_text_the_answer_is_a_mapping_or_a_spec_error(text: str) -> None:
+    message = ""
     try:
         data = read_yaml(text, "task.yaml")
     except SpecError as error:
-        assert str(error).startswith("task.yaml")
-        assert "\n" not in str(error)
-    else:
-        assert data == yaml.safe_load(text)
+        message = str(error)
+    assert (message.startswith("task.yaml") and "\n" not in message) or data == yaml.safe_load(text)

@@ -29,8 +29,8 @@ def _grad_x(
         mean_square = tl.sum(value * value, axis=1, keep_dims=True) / cols
         scale = tl.div_rn(1.0, tl.sqrt_rn(mean_square + EPSILON))
         total += slope * value * scale
-        # g = rest + along * x with rest orthogonal to x. The formula cancels where g is almost parallel to x, as in short
-        # rows; a second projection removes what rounding left of x (Giraud, Langou and Rozloznik 2005).
+        # g = rest + along * x with rest orthogonal to x. The formula cancels where g is almost parallel to x, as in
+        # short rows; a second projection removes what rounding left of x (Giraud, Langou and Rozloznik 2005).
         rest = slope * tl.load(weight + col * weight_col, mask=col < cols, other=0.0).to(tl.float32)
         square = tl.maximum(mean_square, 1e-30)
         along = tl.sum(rest * value, axis=1, keep_dims=True) / cols / square

@@ -8,9 +8,9 @@ namespace {
 
 // WINDOW is 0 where the size is only known at run time.
 template <typename T, int WINDOW>
-__global__ void __launch_bounds__(256, 4) pool_rows(const T* __restrict__ x, T* __restrict__ y, int64_t rows,
-                                                 int64_t height, int64_t width, int64_t out_height, int64_t out_width,
-                                                 int64_t window, int64_t step) {
+__global__ void __launch_bounds__(256, 4)
+    pool_rows(const T* __restrict__ x, T* __restrict__ y, int64_t rows, int64_t height, int64_t width,
+              int64_t out_height, int64_t out_width, int64_t window, int64_t step) {
     const int64_t size = WINDOW > 0 ? WINDOW : window;
     for (int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y; row < rows;
          row += int64_t(gridDim.x) * blockDim.y) {

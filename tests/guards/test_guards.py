@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from specimens import make_case, make_observation
+
+from robust_kbench import guards
+from robust_kbench.guards import bounds, clock, mutation, processes
+from robust_kbench.schema.finding import Finding
+from robust_kbench.schema.observation import Observation
+
+US = 1000
+HONEST = st.builds(
+    make_observation,
+    role=st.sampled_from(["check", "timed"]),
+    ending=st.sampled_from(["returned", "raised", "crashed", "timed_out"]),
+    elapsed_ns=st.integers(5 * US, 50_000 * US),
+    wake_ns=st.integers(5 * US, 200 * US),
+)
+OBJECTIONABLE = st.builds(
+    make_observation,
+    role=st.sampled_from(["check", "timed"]),
+    changed_inputs=st.lists(st.sampled_from(["x", "weight"]), max_size=2, unique=True).map(tuple),
+    overruns=st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from([-4096, -1, 1, 4096]), max_size=2),
+    left_processes=st.integers(0, 3),
+)
+UNTIMED_GUARDS: Mapping[str, Callable[[Sequence[Observation]], Any]] = {
+    "mutation": mutation.inspect,
+    "bounds": bounds.inspect,
+    "processes": processes.inspect,
+}
+every_untimed_guard = pytest.mark.parametrize("guard", UNTIMED_GUARDS)
+
+
+def _timed(count: int = 5, **changes: Any) -> list[Observation]:
+    return [make_observation(role="timed", **changes) for _ in range(count)]
+
+
+def _rejections(seen: Sequence[Observation]) -> list[str]:
+    return [finding.guard for finding in guards.inspect(seen) if finding.severity == "reject"]
+
+
+@given(st.lists(HONEST, max_size=12))
+def test_honest_calls_give_no_finding(seen: list[Observation]) -> None:
+    assert guards.inspect(seen) == ()
+
+
+def test_nothing_seen_gives_no_finding() -> None:
+    assert guards.inspect([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "words"), [(("x",), "x"), (("x", "weight"), "x, weight")], ids=["one input", "two inputs"]
+)
+def test_a_call_that_changed_an_input_is_rejected(names: tuple[str, ...], words: str) -> None:
+    case = make_case(seed=99, layout="strided")
+    (finding,) = guards.inspect([make_observation(), make_observation(case=case, changed_inputs=names)])
+    assert finding == Finding(
+        guard="mutation",
+        severity="reject",
+        message=f"the call changed its input {words}; copy it before working in place",
+        case=str(case),
+    )
+
+
+@pytest.mark.parametrize(
+    ("distance", "side"),
+    [
+        (1, "1 bytes behind the end of"),
+        (4096, "4096 bytes behind the end of"),
+        (-1, "1 bytes before the start of"),
+        (-4096, "4096 bytes before the start of"),
+    ],
+)
+def test_a_call_that_wrote_outside_a_tensor_is_rejected(distance: int, side: str) -> None:
+    case = make_case(axes={"rows": 1, "cols": 33})
+    (finding,) = guards.inspect([make_observation(), make_observation(case=case, overruns={"y": distance})])
+    assert (finding.guard, finding.severity, finding.case) == ("bounds", "reject", str(case))
+    assert finding.message == f"the call wrote {side} y; check the bounds of the last block"
+
+
+def test_processes_left_behind_are_a_warning_with_their_largest_number() -> None:
+    (finding,) = guards.inspect([make_observation(left_processes=count) for count in (0, 3, 1)])
+    assert (finding.guard, finding.severity) == ("processes", "warn")
+    assert finding.message == "3 processes were running after a call had returned"
+
+
+def test_a_call_that_did_several_things_wrong_is_told_each_of_them() -> None:
+    seen = [make_observation(changed_inputs=("x",), overruns={"y": 4}, left_processes=1)]
+    assert [finding.guard for finding in guards.inspect(seen)] == ["mutation", "bounds", "processes"]
+
+
+def test_a_call_that_crashed_is_still_held_to_what_it_did_to_its_inputs() -> None:
+    assert _rejections([make_observation(ending="crashed", changed_inputs=("x",))]) == ["mutation"]
+
+
+def test_a_thousand_equal_objections_give_one_finding_for_the_first_of_them() -> None:
+    seen = [make_observation(case=make_case(seed=seed), changed_inputs=("x",)) for seed in range(1000)]
+    assert [finding.case for finding in guards.inspect(seen)] == [str(seen[0].case)]
+
+
+@pytest.mark.parametrize(("wake_us", "elapsed_us"), [(400, 1000), (301, 1000), (10_000, 10_000), (5_000, 100)], ids=str)
+def test_a_worker_that_dawdles_before_the_clock_starts_is_rejected(wake_us: int, elapsed_us: int) -> None:
+    (finding,) = guards.inspect(_timed(wake_ns=wake_us * US, elapsed_ns=elapsed_us * US))
+    assert (finding.guard, finding.severity) == ("clock", "reject")
+    assert finding.message.endswith("it works before the clock starts")
+    assert finding.evidence == {"ready_after_us": wake_us, "median_call_us": elapsed_us}
+
+
+@pytest.mark.parametrize("wake_us", [50, 299])
+@pytest.mark.parametrize("elapsed_us", [10, 1000, 50_000])
+def test_a_worker_that_wakes_up_in_the_usual_time_is_not_rejected(wake_us: int, elapsed_us: int) -> None:
+    assert guards.inspect(_timed(wake_ns=wake_us * US, elapsed_ns=elapsed_us * US)) == ()
+
+
+@pytest.mark.parametrize(("wake_us", "elapsed_us"), [(2_000, 8_000), (500, 2_100), (10_000, 41_000)], ids=str)
+def test_hiding_a_fifth_of_the_work_before_the_clock_is_rejected(wake_us: int, elapsed_us: int) -> None:
+    # Two of ten milliseconds done early are a speedup of 1.25 that no wake-up explains.
+    assert _rejections(_timed(wake_ns=wake_us * US, elapsed_ns=elapsed_us * US)) == ["clock"]
+
+
+def test_a_single_slow_wake_up_of_a_loaded_machine_is_not_rejected() -> None:
+    assert guards.inspect([*_timed(5), *_timed(2, wake_ns=5_000 * US)]) == ()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"role": "check"}, {"role": "timed", "ending": "crashed"}], ids=["not timed", "did not return"]
+)
+def test_only_timed_calls_that_returned_are_held_to_the_clock(changes: dict[str, Any]) -> None:
+    assert guards.inspect([make_observation(wake_ns=5_000 * US, **changes) for _ in range(9)]) == ()
+
+
+@given(honest=st.lists(HONEST, min_size=8, max_size=12), dawdled=st.integers(1, 60_000))
+def test_a_majority_of_honest_calls_is_never_rejected_by_the_clock(honest: list[Observation], dawdled: int) -> None:
+    calls = [make_observation(role="timed", wake_ns=seen.wake_ns, elapsed_ns=seen.elapsed_ns) for seen in honest]
+    minority = _timed(len(calls) - 1, wake_ns=dawdled * US)
+    assert list(clock.inspect([*minority, *calls])) == []
+
+
+@every_untimed_guard
+@given(seen=st.lists(OBJECTIONABLE, max_size=6), place=st.integers(0, 6), honest=HONEST)
+def test_one_more_honest_call_changes_no_finding(
+    guard: str, seen: list[Observation], place: int, honest: Observation
+) -> None:
+    inspect = UNTIMED_GUARDS[guard]
+    assert list(inspect([*seen[:place], honest, *seen[place:]])) == list(inspect(seen))
+
+
+@every_untimed_guard
+@given(seen=st.lists(OBJECTIONABLE, max_size=6), more=OBJECTIONABLE)
+def test_one_more_call_never_takes_a_finding_away(guard: str, seen: list[Observation], more: Observation) -> None:
+    inspect = UNTIMED_GUARDS[guard]
+    assert len(list(inspect([*seen, more]))) >= len(list(inspect(seen)))
+
+
+@given(st.lists(OBJECTIONABLE, max_size=12))
+def test_there_is_at_most_one_finding_for_each_guard(seen: list[Observation]) -> None:
+    found = [finding.guard for finding in guards.inspect(seen)]
+    assert len(found) == len(set(found))
+
+
+def test_a_finding_on_a_task_with_many_inputs_still_fits_a_record() -> None:
+    # A guard that raises is our own failure, and the submission would not be rejected.
+    names = tuple(f"a_rather_long_name_of_an_input_number_{number}" for number in range(16))
+    (finding,) = guards.inspect([make_observation(changed_inputs=names)])
+    assert len(finding.message) <= 500
+    assert names[0] in finding.message
+
+
+def test_every_module_of_the_package_is_one_of_the_guards() -> None:
+    modules = {guard.__module__ for guard in guards.GUARDS}
+    assert modules == {f"robust_kbench.guards.{name}" for name in ("mutation", "bounds", "processes", "clock")}

@@ -1,0 +1,127 @@
+"""What a worker says about its own answer is held against what the judge knows; no worker runs here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from specimens import make_case, make_task
+
+from robust_kbench.cases.values import make_inputs
+from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.calls import Caller, case_footprint
+from robust_kbench.isolation.process import Reply
+from robust_kbench.isolation.protocol import parse_answer
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
+
+TASK, CASE = make_task(), make_case()
+MEMORY = torch.arange(32, dtype=torch.float32)
+CLAIM = {"type": "Tensor", "dtype": "float32", "device": "cpu", "shape": [4, 8], "stride": [8, 1]}
+
+
+class Liar:
+    """Stands in for a worker: this process, and an answer of our choosing."""
+
+    pid = os.getpid()
+    log = ""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        body = '{"nonce": 1, "outcome": "returned", ' + str(answer).replace("'", '"')[1:]
+        self._answer = parse_answer(body.encode(), 1)
+
+    def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
+        fill()
+        return Reply(self._answer, elapsed_ns=1000, wake_ns=5_000_000)
+
+
+@pytest.fixture
+def arena() -> Iterator[Arena]:
+    arena = Arena(2 * case_footprint(TASK, CASE))
+    yield arena
+    arena.close()
+
+
+def _observe(arena: Arena, *claims: dict[str, Any], case: Case = CASE, **answer: Any) -> Observation:
+    caller = Caller(TASK, arena, copy_out=False, timeout_s=1)
+    worker: Any = Liar({"outputs": list(claims), **answer})
+    return caller.call(worker, "value", case, make_inputs(TASK, case))
+
+
+def test_a_true_claim_is_read_from_the_memory_of_the_worker(arena: Arena) -> None:
+    seen = _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()})
+    assert (seen.problems, seen.ending) == ((), "returned")
+    assert torch.equal(seen.outputs["y"], MEMORY.reshape(4, 8))
+
+
+def test_a_claim_of_a_transposed_tensor_is_read_through_its_strides(arena: Arena) -> None:
+    seen = _observe(arena, {**CLAIM, "stride": [1, 4], "pointer": MEMORY.data_ptr()})
+    assert torch.equal(seen.outputs["y"], MEMORY.reshape(8, 4).T)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"type": "Subclass"}, "returned a Subclass; expected a plain torch.Tensor"),
+        ({"device": "cuda"}, "returned a tensor on 'cuda'; expected one on 'cpu'"),
+        ({"device": "meta"}, "returned a tensor on 'meta'; expected one on 'cpu'"),
+        ({"shape": [8, 4]}, "returned shape [8, 4]; expected [4, 8]"),
+        ({"shape": [4, 8, 1], "stride": [8, 1, 1]}, "returned shape [4, 8, 1]; expected [4, 8]"),
+        ({"dtype": "float16"}, "returned float16; expected float32"),
+        ({"stride": [8]}, "returned a tensor without strided memory; expected a dense one"),
+        ({"stride": [-8, 1]}, "returned a tensor without strided memory; expected a dense one"),
+        ({"stride": [1000, 1]}, "returned a view with strides [1000, 1]; return a dense tensor"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_a_claim_that_contradicts_the_task_is_a_problem(changes: dict[str, Any], problem: str, arena: Arena) -> None:
+    seen = _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr(), **changes})
+    assert seen.problems == (f"y: {problem}",)
+    assert seen.outputs == {}
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_another_number_of_outputs_is_a_problem(count: int, arena: Arena) -> None:
+    seen = _observe(arena, *[{**CLAIM, "pointer": MEMORY.data_ptr()}] * count)
+    assert seen.problems == (f"returned {count} values, expected 1: y",)
+
+
+@pytest.mark.parametrize("pointer", [0, 8, 2**47, 2**63 - 1, 2**63, 2**70, -1], ids=hex)
+def test_a_pointer_to_nowhere_is_a_problem_of_the_submission_and_not_of_ours(pointer: int, arena: Arena) -> None:
+    # The answer may be refused as a whole, as ValueError, which ends the worker as crashed.
+    try:
+        seen = _observe(arena, {**CLAIM, "pointer": pointer})
+    except ValueError:
+        return
+    assert len(seen.problems) == 1
+    assert seen.problems[0].startswith("y: its memory cannot be read")
+
+
+def test_a_stride_that_no_memory_has_is_a_problem(arena: Arena) -> None:
+    seen = _observe(arena, {**CLAIM, "stride": [2**40, 1], "pointer": MEMORY.data_ptr()})
+    assert len(seen.problems) == 1
+
+
+@pytest.mark.parametrize("stride", [2**62, 10**30], ids=hex)
+def test_the_stride_of_an_axis_of_one_is_not_trusted_either(stride: int, arena: Arena) -> None:
+    case = make_case(axes={"rows": 1, "cols": 8})
+    claim = {**CLAIM, "shape": [1, 8], "stride": [stride, 1], "pointer": MEMORY.data_ptr()}
+    try:
+        seen = _observe(arena, claim, case=case)
+    except ValueError:
+        return
+    assert seen.problems or torch.equal(seen.outputs["y"], MEMORY[:8].reshape(1, 8))
+
+
+def test_a_time_that_a_worker_on_the_processor_claims_is_dropped(arena: Arena) -> None:
+    # The guard of the clock leaves calls with device times alone: a claim must not switch it off.
+    seen = _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()}, event_ns=1)
+    assert seen.event_ns is None
+
+
+def test_the_times_of_an_observation_are_those_of_the_judge(arena: Arena) -> None:
+    seen = _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()})
+    assert (seen.elapsed_ns, seen.wake_ns) == (1000, 5_000_000)

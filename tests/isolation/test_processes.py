@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from robust_kbench.isolation import processes
+
+# A shell with two children, one of which has a child of its own.
+TREE = "(sleep 60 & wait) & sleep 60 & wait"
+SIZE = 4
+
+
+@pytest.fixture
+def root() -> Iterator[int]:
+    process = subprocess.Popen(["/bin/sh", "-c", TREE], start_new_session=True)
+    _wait_until(lambda: len(processes.tree(process.pid)) == SIZE)
+    yield process.pid
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _wait_until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
+        time.sleep(0.002)
+
+
+def _states(pids: list[int]) -> set[str]:
+    return {processes.state(pid) for pid in pids}
+
+
+def test_a_tree_is_a_process_and_all_its_descendants(root: int) -> None:
+    members = processes.tree(root)
+    assert members[0] == root
+    assert len(set(members)) == SIZE
+    assert os.getpid() not in members
+
+
+def test_the_tree_of_a_process_without_children_is_itself(root: int) -> None:
+    leaf = processes.tree(root)[-1]
+    assert processes.tree(leaf) == [leaf]
+
+
+def test_stopping_returns_when_every_process_is_stopped_and_resuming_lets_them_go_on(root: int) -> None:
+    members = processes.tree(root)
+    processes.stop(members)
+    assert _states(members) == {"T"}
+    processes.resume(members)
+    _wait_until(lambda: "T" not in _states(members))
+    assert _states(members) <= {"R", "S"}
+
+
+def test_stopping_what_is_stopped_already_is_no_error(root: int) -> None:
+    processes.stop([root])
+    processes.stop([root])
+    assert processes.state(root) == "T"
+
+
+def test_stopping_only_some_leaves_the_others_running(root: int) -> None:
+    first, *others = processes.tree(root)
+    processes.stop([first])
+    assert "T" not in _states(others)
+
+
+def test_killing_a_tree_leaves_nobody_of_it(root: int) -> None:
+    members = processes.tree(root)
+    processes.kill_tree(root)
+    _wait_until(lambda: _states(members) <= {"Z", "X"})
+
+
+def test_a_stopped_tree_can_be_killed(root: int) -> None:
+    members = processes.tree(root)
+    processes.stop(members)
+    processes.kill_tree(root)
+    _wait_until(lambda: _states(members) <= {"Z", "X"})
+
+
+def test_a_process_that_is_gone_is_skipped_by_everything() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    processes.stop([process.pid])
+    processes.resume([process.pid])
+    processes.kill_tree(process.pid)
+    assert processes.state(process.pid) == "X"
+    assert processes.tree(process.pid) == [process.pid]
+    assert processes.resident_bytes([process.pid]) == 0
+
+
+def test_a_process_that_ended_but_was_not_waited_for_is_a_zombie() -> None:
+    process = subprocess.Popen(["true"])
+    try:
+        _wait_until(lambda: processes.state(process.pid) == "Z")
+        processes.stop([process.pid])
+    finally:
+        process.wait()
+
+
+def test_a_process_that_does_not_stop_is_a_timeout(root: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "send", lambda pids, which: None)
+    with pytest.raises(TimeoutError, match=f"process {root} does not stop"):
+        processes.stop([root], timeout_s=0.02)
+
+
+def test_the_state_of_a_process_is_that_of_the_thread_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "listdir", lambda path: ["1", "2", "3"])
+    letters = {"1": "T", "2": "R", "3": "T"}
+    monkeypatch.setattr(processes, "_task_state", lambda pid, task: letters[task])
+    assert processes.state(1) == "R"
+    letters["2"] = "t"
+    assert processes.state(1) == "T"
+
+
+def test_a_name_with_a_parenthesis_does_not_hide_the_state(tmp_path: Path) -> None:
+    # The name of a program is its own choice and stands before the state.
+    program = tmp_path / "x) Z 1 (y"
+    program.symlink_to(str(shutil.which("sleep")))
+    process = subprocess.Popen([program, "60"])
+    try:
+        _wait_until(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "x) Z 1 (y\n")
+        assert processes.state(process.pid) in {"R", "S", "D"}
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_resident_memory_adds_up_over_processes(root: int) -> None:
+    members = processes.tree(root)
+    assert processes.resident_bytes(members) == sum(processes.resident_bytes([pid]) for pid in members)
+    assert 4096 <= processes.resident_bytes(members) < 64 << 20

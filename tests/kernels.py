@@ -1,0 +1,75 @@
+"""Sources of kernels for norm/rmsnorm, from the lines that differ, and what is left of those that ran."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robust_kbench.evaluate import Evaluator
+
+if TYPE_CHECKING:
+    from conftest import Submit
+
+SEED = 11  # its first case has more than one row and more than one column
+IMPORTS = "import ctypes, gc, json, mmap, os, pickle, struct, sys, threading, time\nimport torch\n"
+ANSWER = "torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)"
+RIGHT, ZEROS = f"return {ANSWER}", "return torch.zeros_like(x)"
+
+CPP_SIGNATURE = "const float* x, const float* weight, float* y, int64_t rows, int64_t cols"
+CPP_HEADERS = "".join(f"#include <{name}>\n" for name in ("cerrno", "cmath", "cstdlib", "cstring", "unistd.h"))
+CPP_ANSWER = """
+    for (int64_t row = 0; row < rows; ++row) {
+        double sum = 0;
+        for (int64_t col = 0; col < cols; ++col) sum += double(x[row * cols + col]) * x[row * cols + col];
+        const double scale = 1 / std::sqrt(sum / cols + 1e-6);
+        for (int64_t col = 0; col < cols; ++col)
+            y[row * cols + col] = float(x[row * cols + col] * scale * weight[col]);
+    }
+"""
+
+
+def python(body: str, before: str = "", parameters: str = "x, weight") -> str:
+    """A kernel with this body (from line 6 on), in a module that runs `before` when it is imported."""
+    head = before.strip()
+    return f"{IMPORTS}{head}\n\ndef rmsnorm({parameters}):\n{textwrap.indent(body.strip(), '    ')}\n"
+
+
+def native(body: str, before: str = "") -> str:
+    """The same in C++, for abi c and float32."""
+    return f'{CPP_HEADERS}{before}\nextern "C" void rmsnorm({CPP_SIGNATURE}) {{\n{body}\n}}\n'
+
+
+def check_that_a_good_one_passes(evaluator: Evaluator, submit: Submit) -> None:
+    """Whatever ran before on this evaluator has cost it nothing."""
+    record = evaluator.evaluate(submit(python(RIGHT)), tier="quick", seed=1, case=0)
+    assert (record.status, record.reason) == ("passed", "")
+
+
+def arguments_of(pid: int) -> list[str]:
+    """The command line of a process; empty when it is gone or a zombie."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")[:-1]
+    except OSError:
+        return []
+
+
+def parent_of(pid: int) -> int:
+    """Its parent; 0 when it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def processes_of(judge: int) -> list[int]:
+    """Every warm process of `judge` and all that was forked from one, orphans included."""
+    pids = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
+    commands = {pid: arguments_of(pid) for pid in pids}
+    return [pid for pid, words in commands.items() if "robust_kbench.worker" in words and words[-1] == str(judge)]
+
+
+def workers() -> list[int]:
+    """What was forked from the warm processes of this judge."""
+    return [pid for pid in processes_of(os.getpid()) if parent_of(pid) not in (os.getpid(), 0)]

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from specimens import load_made_task, make_case, make_observation
+
+from robust_kbench.cases.values import Inputs, make_inputs
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.verdict import Judge, not_checked
+from robust_kbench.registry import LoadedTask
+from robust_kbench.schema.observation import Ending
+from robust_kbench.schema.record import CaseResult
+
+TASK = load_made_task()
+TWO = load_made_task(
+    "def reference(x, weight):\n    return x * weight, x.sum(0)\n",
+    outputs={"y": {"shape": ["rows", "cols"]}, "total": {"shape": ["cols"], "reduction": "rows"}},
+)
+CASE = make_case(axes={"rows": 16, "cols": 32})
+
+
+def _judge(task: LoadedTask = TASK) -> Judge:
+    return Judge(task.spec, Reference(task))
+
+
+def _inputs(task: LoadedTask = TASK) -> Inputs:
+    return make_inputs(task.spec, CASE)
+
+
+def _right(task: LoadedTask = TASK) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in Reference(task).native(_inputs(task)).items()}
+
+
+def _result(task: LoadedTask = TASK, **observed: Any) -> CaseResult:
+    return _judge(task).verdict(make_observation(case=CASE, **observed), _inputs(task)).result
+
+
+def test_the_right_answer_passes_and_is_recorded_with_its_errors_and_limits() -> None:
+    result = _result(outputs=_right())
+    assert (result.status, result.reason, result.output) == ("passed", "", "y")
+    assert result.errors is not None
+    assert result.limits is not None
+    assert 0 < result.errors[2] < result.limits[2] < 1e-6
+    assert (result.axes, result.dtype, result.seed) == (CASE.axes, CASE.dtype, CASE.seed)
+
+
+def test_a_wrong_answer_is_incorrect_and_says_where() -> None:
+    outputs = _right()
+    outputs["y"][3, 31] += 1
+    result = _result(outputs=outputs)
+    assert result.status == "incorrect"
+    assert result.reason.startswith("y[3, 31]: got ")
+
+
+def test_an_answer_of_nan_is_incorrect_and_has_no_errors_to_record() -> None:
+    outputs = _right()
+    outputs["y"][0, 0] = torch.nan
+    result = _result(outputs=outputs)
+    assert (result.status, result.errors, result.limits, result.error_ratio) == ("incorrect", None, None, None)
+
+
+def test_problems_are_incorrect_whatever_the_outputs_are() -> None:
+    result = _result(outputs=_right(), problems=("y: returned shape [1]; expected [16, 32]", "second"))
+    assert (result.status, result.reason) == ("incorrect", "y: returned shape [1]; expected [16, 32]; second")
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"), [("raised", "crashed"), ("crashed", "crashed"), ("timed_out", "timed_out")]
+)
+def test_a_call_that_did_not_return_never_passes_even_with_outputs(ending: Ending, status: str) -> None:
+    result = _result(ending=ending, message="what happened", outputs=_right())
+    assert (result.status, result.reason) == (status, "what happened")
+
+
+def test_a_wrong_second_output_is_named() -> None:
+    outputs = _right(TWO)
+    outputs["total"][5] += 1
+    result = _result(TWO, outputs=outputs)
+    assert (result.status, result.output) == ("incorrect", "total")
+    assert result.reason.startswith("total[5]: ")
+
+
+def test_every_wrong_output_is_explained() -> None:
+    outputs = {name: tensor + 1 for name, tensor in _right(TWO).items()}
+    reason = _result(TWO, outputs=outputs).reason
+    assert "y[" in reason
+    assert "; total[" in reason
+
+
+@pytest.mark.parametrize(("rows", "cols"), [("rows", 16), (1, 1)], ids=["its own", "the task's"])
+def test_an_output_is_held_to_its_own_reduction_length(rows: str | int, cols: int) -> None:
+    task = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "reduction": rows}})
+    limits = _judge(task).verdict(make_observation(case=CASE, outputs=_right(task)), _inputs(task)).limits["y"]
+    assert limits[0] == pytest.approx(2.0**-24 * (1 + cols**0.5), rel=0.01)
+
+
+def test_a_task_that_is_not_deterministic_gets_more_slack() -> None:
+    source = "def reference(x, weight):\n    return x * weight * (1 + 1e-4 * (x.element_size() == 4))\n"
+    limits = [
+        _judge(task).verdict(make_observation(case=CASE, outputs=_right(task)), _inputs(task)).limits["y"][0]
+        for task in (load_made_task(source), load_made_task(source, nondeterministic=True))
+    ]
+    assert limits == pytest.approx([2e-4, 3e-4], rel=0.01)
+
+
+def test_a_zero_answer_is_measured_against_the_largest_input() -> None:
+    task = load_made_task("def reference(x, weight):\n    return 0 * x * weight\n")
+    assert _result(task, outputs={"y": torch.full((16, 32), 1e-8)}).status == "passed"
+    assert _result(task, outputs={"y": torch.full((16, 32), 1e-4)}).status == "incorrect"
+
+
+def test_a_float64_answer_is_explained_with_the_number_that_it_had() -> None:
+    task = load_made_task(dtypes=["float64"])
+    case = make_case(dtype="float64")
+    inputs = make_inputs(task.spec, case)
+    outputs = {"y": Reference(task).native(inputs)["y"].clone()}
+    outputs["y"][1, 2] = 1234.5
+    result = _judge(task).verdict(make_observation(case=case, outputs=outputs), inputs).result
+    assert result.reason.startswith("y[1, 2]: got 1234.5, expected ")
+
+
+@pytest.mark.parametrize("ending", ["returned", "crashed"])
+def test_a_result_carries_the_digest_of_its_inputs(ending: Ending) -> None:
+    assert _result(ending=ending, outputs=_right()).inputs_digest == _inputs().digest
+
+
+def test_a_result_that_is_not_recorded_needs_no_digest() -> None:
+    seen = make_observation(case=CASE, outputs=_right())
+    assert _judge().verdict(seen, _inputs(), with_digest=False).result.inputs_digest == ""
+
+
+def test_a_long_reason_is_cut_to_what_a_record_holds() -> None:
+    assert len(_result(ending="raised", message="x" * 5000).reason) == 1000
+
+
+def test_a_case_that_was_not_run_says_why() -> None:
+    result = not_checked(CASE, "not run: the worker had died 2 times")
+    assert (result.status, result.reason) == ("not_checked", "not run: the worker had died 2 times")
+
+
+def _short_cut(outputs: dict[str, torch.Tensor], **observed: Any) -> str | None:
+    first = make_observation(case=CASE, outputs=_right(TWO))
+    limits = _judge(TWO).verdict(first, _inputs(TWO)).limits
+    return _judge(TWO).short_cut(make_observation(case=CASE, outputs=outputs, **observed), _inputs(TWO), limits)
+
+
+def test_the_short_cut_accepts_the_answer_of_pytorch() -> None:
+    assert _short_cut(_right(TWO)) is None
+
+
+def test_the_short_cut_accepts_the_exact_answer_rounded() -> None:
+    exact = Reference(TWO).exact(_inputs(TWO))
+    assert _short_cut({name: tensor.float() for name, tensor in exact.items()}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("y", (15, 31)), ("y", (0, 0)), ("total", (31,))], ids=["last", "first", "second output"]
+)
+@pytest.mark.parametrize("value", [0.0, 1e9, torch.nan, torch.inf], ids=str)
+def test_the_short_cut_refuses_one_wrong_element(name: str, place: tuple[int, ...], value: float) -> None:
+    outputs = _right(TWO)
+    outputs[name][place] = value
+    reason = _short_cut(outputs)
+    assert reason is not None
+    assert reason.startswith(f"{name}[{', '.join(map(str, place))}]: got ")
+
+
+def test_the_short_cut_refuses_zeros() -> None:
+    assert _short_cut({name: torch.zeros_like(tensor) for name, tensor in _right(TWO).items()}) is not None
+
+
+@pytest.mark.parametrize(
+    ("observed", "reason"),
+    [
+        ({"ending": "crashed", "message": "was killed by SIGSEGV"}, "was killed by SIGSEGV"),
+        ({"ending": "timed_out", "message": "gave no answer"}, "gave no answer"),
+        ({"problems": ("y: returned float16; expected float32",)}, "y: returned float16; expected float32"),
+    ],
+    ids=["crashed", "timed out", "problem"],
+)
+def test_the_short_cut_refuses_what_is_no_answer(observed: dict[str, Any], reason: str) -> None:
+    assert _short_cut(_right(TWO), **observed) == reason
+
+
+@pytest.mark.parametrize("missing", ["y", "total"])
+def test_the_short_cut_refuses_an_answer_that_lacks_an_output(missing: str) -> None:
+    outputs = {name: tensor for name, tensor in _right(TWO).items() if name != missing}
+    assert _short_cut(outputs) is not None

@@ -1,0 +1,204 @@
+"""evaluate() end to end on the cpu device: real kernels, real processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Submit
+
+from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.evaluate import Evaluator
+from robust_kbench.folders import data_folder
+from robust_kbench.registry import load_task, read_submission
+from robust_kbench.schema.record import RunRecord, Status, decode_samples
+from robust_kbench.scoring import score
+
+HONEST = """
+import torch
+
+def rmsnorm(x, weight):
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+"""
+DESTINATION = """
+import torch
+
+def rmsnorm(x, weight, y):
+    torch.mul(x * torch.rsqrt(x.double().square().mean(-1, keepdim=True) + 1e-6).to(x.dtype), weight, out=y)
+"""
+SLOW = HONEST.replace("    return", "    for _ in range(8): x.double().exp_()\n    return")
+TRITON_ALL = (data_folder("baselines") / "norm/rmsnorm/triton_tile/kernel.py").read_text()
+
+
+@pytest.fixture(scope="module")
+def honest_record(evaluator: Evaluator) -> RunRecord:
+    kernel = read_submission(data_folder("baselines") / "norm/rmsnorm/cpp_simd")
+    return evaluator.evaluate(kernel, tier="quick")
+
+
+def test_a_published_cpp_kernel_passes_in_all_its_dtypes(honest_record: RunRecord) -> None:
+    assert honest_record.status is Status.PASSED, honest_record.reason
+    assert honest_record.dtypes == ("float32", "float16", "bfloat16")
+    assert {case.dtype for case in honest_record.cases} == set(honest_record.dtypes)
+
+
+def test_every_dtype_is_timed_against_eager_with_equally_many_samples(honest_record: RunRecord) -> None:
+    assert {timing.dtype for timing in honest_record.timings} == set(honest_record.dtypes)
+    for timing in honest_record.timings:
+        samples = {name: decode_samples(text) for name, text in timing.sessions[0].samples.items()}
+        assert set(samples) == {"candidate", "eager"}
+        assert len(samples["candidate"]) == len(samples["eager"]) >= 8
+        assert min(samples["candidate"] + samples["eager"]) > 1000
+
+
+def test_the_timed_shape_is_checked_with_every_distribution(honest_record: RunRecord) -> None:
+    timed = [case for case in honest_record.cases if case.role == "timed"]
+    assert {case.distribution for case in timed} == set(load_task("norm/rmsnorm").spec.distributions)
+
+
+def test_the_record_says_where_the_time_went(honest_record: RunRecord) -> None:
+    seconds = honest_record.seconds
+    assert 0 < seconds.build < seconds.total
+    assert 0 < seconds.kernels + seconds.references < seconds.check + seconds.timing
+    assert seconds.harness == pytest.approx(seconds.total - seconds.build - seconds.kernels - seconds.references)
+
+
+def test_a_quick_record_is_never_rankable(honest_record: RunRecord) -> None:
+    assert not honest_record.is_rankable
+
+
+def test_a_value_submission_sees_every_layout(evaluator: Evaluator, submit: Submit) -> None:
+    record = evaluator.evaluate(submit(HONEST), tier="quick")
+    assert record.status is Status.PASSED, record.reason
+    layouts = {case.layout for case in record.cases if case.role == "check"}
+    assert layouts == {"contiguous", "offset", "transposed", "strided"}
+
+
+def test_an_abi_c_submission_sees_dense_tensors_only(honest_record: RunRecord) -> None:
+    assert {case.layout for case in honest_record.cases} == {"contiguous", "offset"}
+
+
+def test_a_destination_submission_passes(evaluator: Evaluator, submit: Submit) -> None:
+    record = evaluator.evaluate(submit(DESTINATION, abi="destination"), tier="quick", seed=3, case=0)
+    assert record.status is Status.PASSED, record.reason
+
+
+def test_a_kernel_that_wastes_time_is_slower_than_eager(evaluator: Evaluator, submit: Submit) -> None:
+    record = evaluator.evaluate(submit(SLOW), tier="quick")
+    assert record.status is Status.PASSED, record.reason
+    assert score(record)["float32"].speedup.high < 1.0
+
+
+def test_triton_is_interpreted_and_not_timed(evaluator: Evaluator, submit: Submit) -> None:
+    submission = submit(TRITON_ALL, language="triton", abi="destination")
+    record = evaluator.evaluate(submission, tier="quick")
+    assert (record.status, record.execution, record.timings) == (Status.PASSED, "interpreted", ())
+    assert not record.is_rankable
+
+
+def test_bfloat16_under_the_interpreter_is_neither_accepted_nor_refused(evaluator: Evaluator, submit: Submit) -> None:
+    submission = submit(TRITON_ALL, language="triton", abi="destination", dtypes=("float32", "bfloat16"))
+    record = evaluator.evaluate(submission, tier="quick")
+    assert record.status is Status.UNSUPPORTED
+    assert record.reason.startswith("bfloat16: bfloat16 cannot be judged under Triton's interpreter")
+    statuses = {(case.dtype, case.status) for case in record.cases}
+    assert statuses == {("float32", "passed"), ("bfloat16", "not_checked")}
+
+
+def test_a_cuda_kernel_without_a_device_is_unsupported_and_says_why(evaluator: Evaluator) -> None:
+    folder = next(iter(sorted(data_folder("baselines").glob("norm/rmsnorm/cuda_*"))))
+    record = evaluator.evaluate(read_submission(folder), tier="quick")
+    assert record.status is Status.UNSUPPORTED
+    assert record.reason.startswith("CUDA kernels cannot")
+
+
+def test_a_replay_draws_the_same_cases_with_the_same_inputs(evaluator: Evaluator, submit: Submit) -> None:
+    first = evaluator.evaluate(submit(HONEST), tier="quick")
+    again = evaluator.evaluate(submit(HONEST), tier="quick", seed=first.seed)
+    drawn, redrawn = ([c for c in record.cases if c.role == "check"] for record in (first, again))
+    assert [case.inputs_digest for case in drawn] == [case.inputs_digest for case in redrawn]
+    assert (first.replay, again.replay) == (False, True)
+
+
+def test_two_evaluations_draw_different_cases(evaluator: Evaluator, submit: Submit) -> None:
+    broken = submit("def rmsnorm(x, weight): return x")
+    first, second = (evaluator.evaluate(broken, tier="quick") for _ in range(2))
+    assert first.seed != second.seed
+    assert not {c.inputs_digest for c in first.cases} & {c.inputs_digest for c in second.cases}
+
+
+def test_one_case_can_be_replayed_alone(evaluator: Evaluator, submit: Submit) -> None:
+    record = evaluator.evaluate(submit(HONEST), tier="quick", seed=11)
+    alone = evaluator.evaluate(submit(HONEST), tier="quick", seed=11, case=5)
+    assert [case.inputs_digest for case in alone.cases] == [record.cases[5].inputs_digest]
+    assert alone.timings == ()
+
+
+def test_a_case_that_does_not_exist_is_a_wrong_request(evaluator: Evaluator, submit: Submit) -> None:
+    with pytest.raises(UsageError, match="has the cases 0 to 23"):
+        evaluator.evaluate(submit(HONEST), tier="quick", seed=11, case=99)
+
+
+def test_a_dtype_that_the_task_lacks_is_a_wrong_file(evaluator: Evaluator, submit: Submit) -> None:
+    with pytest.raises(SpecError, match="norm/rmsnorm has no float64; it has float32, float16, bfloat16"):
+        evaluator.evaluate(submit(HONEST, dtypes=("float64",)), tier="quick")
+
+
+def test_an_error_of_the_harness_is_never_blamed_on_the_submission(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_guard(seen: object) -> None:
+        raise ZeroDivisionError("a guard of ours is broken")
+
+    monkeypatch.setattr("robust_kbench.guards.GUARDS", (broken_guard,))
+    record = evaluator.evaluate(submit(HONEST), tier="quick", seed=1, case=0)
+    assert record.status is Status.HARNESS_ERROR
+    assert "a guard of ours is broken" in record.reason
+
+
+def test_the_blocking_handshake_gives_the_same_verdict_and_no_rank(submit: Submit) -> None:
+    with Evaluator("cpu") as evaluator:
+        evaluator.device.handshake = "blocking"
+        record = evaluator.evaluate(submit(HONEST), tier="quick")
+    assert (record.status, record.handshake) == (Status.PASSED, "blocking"), record.reason
+
+
+def test_outputs_are_found_without_reading_the_workers_memory(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise AssertionError("the judge read the worker's memory")
+
+    with Evaluator("cpu") as evaluator:
+        monkeypatch.setattr(evaluator.device, "copies_out", True)
+        monkeypatch.setattr("robust_kbench.isolation.calls.read_memory", forbidden)
+        record = evaluator.evaluate(submit(HONEST), tier="quick", seed=1, case=0)
+    assert record.status is Status.PASSED, record.reason
+
+
+@pytest.mark.slow
+def test_tier_full_measures_eager_compile_and_the_library_operator(evaluator: Evaluator, submit: Submit) -> None:
+    record = evaluator.evaluate(submit(HONEST), tier="full")
+    assert record.status is Status.PASSED, record.reason
+    for timing in record.timings:
+        assert len(timing.sessions) == 3
+        assert set(timing.sessions[0].samples) == {"candidate", "eager", "compile", "functional"}
+
+
+@pytest.mark.slow
+def test_a_torch_extension_is_built_and_judged(evaluator: Evaluator, submit: Submit) -> None:
+    source = """
+#include <torch/extension.h>
+torch::Tensor forward(torch::Tensor x, torch::Tensor weight) {
+    return x * torch::rsqrt(x.square().mean(-1, true) + 1e-6) * weight;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) { module.def("forward", &forward); }
+"""
+    submission = submit(source, language="cpp", abi="torch", entry_point="kernel.cpp::forward")
+    record = evaluator.evaluate(submission, tier="quick", seed=1, case=0)
+    assert record.status is Status.PASSED, record.reason
+
+
+def test_the_store_of_a_record_reads_back_equal(honest_record: RunRecord, tmp_path: Path) -> None:
+    from robust_kbench import store
+
+    store.append(tmp_path / "records.jsonl", honest_record)
+    assert list(store.read(tmp_path / "records.jsonl")) == [honest_record]

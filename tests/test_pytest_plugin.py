@@ -1,0 +1,103 @@
+"""`pytest tasks/`: what it collects, what it reports, what the fast lane keeps."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robust_kbench.folders import data_folder
+
+TASKS = data_folder("tasks")
+
+
+def run_pytest(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "robust_kbench.pytest_plugin", "-q", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A registry of one task."""
+    shutil.copytree(
+        TASKS / "norm/rmsnorm", tmp_path / "tasks/norm/rmsnorm", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    return tmp_path
+
+
+def test_a_task_is_collected_as_spec_references_and_kernels(tree: Path) -> None:
+    done = run_pytest("tasks", "--collect-only", cwd=tree)
+    assert "tasks/norm/rmsnorm/task.yaml::spec" in done.stdout
+    assert "tasks/norm/rmsnorm/task.yaml::reference[bfloat16]" in done.stdout
+    assert "tasks/norm/rmsnorm/task.yaml::kernel[cpp_simd]" in done.stdout
+
+
+def test_a_sound_task_passes(tree: Path) -> None:
+    done = run_pytest("tasks", "-k", "spec or float32", cwd=tree)
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+
+
+def test_a_broken_spec_fails_with_one_message_and_no_traceback(tree: Path) -> None:
+    path = tree / "tasks/norm/rmsnorm/task.yaml"
+    path.write_text(path.read_text().replace("summary:", "sumary:"))
+    done = run_pytest("tasks", cwd=tree)
+    assert "sumary: unknown key; did you mean 'summary'?" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "1 failed" in done.stdout
+
+
+def test_a_reference_with_other_arguments_than_the_spec_fails(tree: Path) -> None:
+    path = tree / "tasks/norm/rmsnorm/reference.py"
+    path.write_text(
+        path.read_text().replace("def reference(x:", "def reference(z:").replace("return x *", "return z *")
+    )
+    done = run_pytest("tasks", "-k", "spec", cwd=tree)
+    assert "reference(z, weight) does not take the inputs x, weight" in done.stdout
+
+
+def test_a_task_that_zeros_pass_measures_nothing(tree: Path) -> None:
+    path = tree / "tasks/norm/rmsnorm/reference.py"
+    path.write_text(path.read_text().replace("return x *", "return 0 * x *"))
+    done = run_pytest("tasks", "-k", "reference and float32", cwd=tree)
+    assert "zeros passes every case, so the task measures nothing" in done.stdout
+
+
+def test_a_submission_of_the_command_line_is_judged_with_the_task(tree: Path) -> None:
+    wrong = tree / "mine"
+    wrong.mkdir()
+    (wrong / "kernel.py").write_text("def rmsnorm(x, weight):\n    return x * 0\n")
+    (wrong / "submission.yaml").write_text(
+        "task: norm/rmsnorm\nlanguage: python\nabi: value\nentry_point: kernel.py::rmsnorm\ndtypes: [float32]\n"
+    )
+    done = run_pytest("tasks", "--submission", wrong, "-k", "kernel and mine", cwd=tree)
+    assert done.returncode == 1
+    assert "got 0, expected" in done.stdout
+    assert "reproduce kbench evaluate" in done.stdout
+
+
+def test_the_fast_lane_keeps_every_spec_and_a_share_of_the_rest(tree: Path) -> None:
+    full = run_pytest("tasks", "--collect-only", cwd=tree).stdout.splitlines()
+    fast = run_pytest("tasks", "--collect-only", "--lane", "fast", cwd=tree).stdout.splitlines()
+    nodes = [[line for line in lines if "task.yaml::" in line] for lines in (full, fast)]
+    assert "tasks/norm/rmsnorm/task.yaml::spec" in nodes[1]
+    assert set(nodes[1]) < set(nodes[0])
+
+
+def test_the_fast_lane_runs_what_the_last_commit_changed(tree: Path) -> None:
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    for command in (
+        ["init", "-q"],
+        ["add", "pytest.ini"],
+        ["commit", "-qm", "one"],
+        ["add", "."],
+        ["commit", "-qm", "two"],
+    ):
+        subprocess.run([*git, *command], cwd=tree, check=True)
+    fast = run_pytest("tasks", "--collect-only", "--lane", "fast", cwd=tree).stdout
+    for dtype in ("float32", "float16", "bfloat16"):
+        assert f"task.yaml::reference[{dtype}]" in fast

@@ -1,0 +1,76 @@
+"""From samples to speedups."""
+
+from __future__ import annotations
+
+import pytest
+from specimens import make_record
+
+from robust_kbench.schema.record import RunRecord, Session, Status, Timing, encode_samples
+from robust_kbench.scoring import score, score_case
+
+
+def session(load: float = 0.0, **medians: int) -> Session:
+    """Twenty samples per contestant, spread by one per mille around its median."""
+    samples = {name: [value + value * (i - 10) // 1000 for i in range(20)] for name, value in medians.items()}
+    return Session(samples={name: encode_samples(values) for name, values in samples.items()}, foreign_load=load)
+
+
+def timing(*sessions: Session, dtype: str = "float32") -> Timing:
+    return Timing.model_validate({"axes": {"rows": 1}, "dtype": dtype, "sessions": sessions})
+
+
+def record(*timings: Timing) -> RunRecord:
+    return make_record(timings=timings)
+
+
+def test_the_speedup_is_against_the_fastest_baseline() -> None:
+    scored = score_case(timing(session(candidate=100_000, eager=300_000, compile=200_000)))
+    assert scored.fastest == "compile"
+    assert scored.speedup.value == pytest.approx(2.0, rel=1e-3)
+    assert scored.speedups["eager"].value == pytest.approx(3.0, rel=1e-3)
+
+
+def test_the_fastest_baseline_is_chosen_on_the_first_session_and_scored_on_the_others() -> None:
+    lucky = session(candidate=100_000, eager=150_000, compile=160_000)
+    usual = session(candidate=100_000, eager=300_000, compile=160_000)
+    scored = score_case(timing(lucky, usual, usual))
+    assert scored.fastest == "eager"
+    assert scored.speedup.value == pytest.approx(3.0, rel=1e-3)
+
+
+def test_drift_that_all_contestants_share_cancels() -> None:
+    slow = session(candidate=200_000, eager=400_000)
+    fast = session(candidate=100_000, eager=200_000)
+    scored = score_case(timing(fast, slow, fast))
+    assert scored.speedup.value == pytest.approx(2.0, rel=1e-3)
+    assert scored.speedup.high / scored.speedup.low < 1.01
+
+
+def test_dtypes_are_scored_apart_and_cases_by_their_geometric_mean() -> None:
+    scores = score(
+        record(
+            timing(session(candidate=100_000, eager=100_000)),
+            timing(session(candidate=100_000, eager=400_000)),
+            timing(session(candidate=100_000, eager=500_000), dtype="float16"),
+        )
+    )
+    assert scores["float32"].speedup.value == pytest.approx(2.0, rel=1e-3)
+    assert scores["float16"].speedup.value == pytest.approx(5.0, rel=1e-3)
+
+
+def test_a_baseline_that_failed_in_one_session_is_not_scored() -> None:
+    whole = session(candidate=100_000, eager=300_000, compile=50_000)
+    without = session(candidate=100_000, eager=300_000)
+    assert set(score_case(timing(whole, without, whole)).speedups) == {"eager"}
+
+
+def test_a_record_without_samples_has_no_score() -> None:
+    assert score(record()) == {}
+
+
+def test_a_loaded_machine_costs_the_rank() -> None:
+    quiet = timing(session(candidate=1000, eager=2000, load=0.01))
+    loaded = timing(session(candidate=1000, eager=2000, load=0.2))
+    ranked = {"tier": "full", "replay": False, "execution": "native", "handshake": "spin", "status": Status.PASSED}
+    assert make_record(timings=(quiet,), **ranked).is_rankable
+    assert not make_record(timings=(quiet, loaded), **ranked).is_rankable

@@ -1,0 +1,52 @@
+"""The wheel alone, in an empty folder, is a working product."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel and, through a path file, the dependencies of this one."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", str(wheel)], check=True)
+    site = next((folder / "lib").glob("python*/site-packages"))
+    (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"])
+    return folder
+
+
+def test_the_wheel_carries_every_task_and_every_baseline(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for kind in ("tasks", "baselines"):
+        files = [p for p in (ROOT / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+        assert [p for p in files if f"robust_kbench/{p.relative_to(ROOT).as_posix()}" not in names] == []
+    assert "robust_kbench/languages/include/kbench.h" in names
+
+
+def test_it_lists_scaffolds_and_judges_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+    kbench = installed / "bin" / "kbench"
+    for arguments in (["tasks"], ["new", "norm/rmsnorm", "mine", "-l", "cpp"], ["evaluate", "mine", "--tier", "quick"]):
+        done = subprocess.run([kbench, *arguments], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASSED" in done.stdout

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import math
+import statistics as exact
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robust_kbench.timing.statistics import Ratio, geometric_mean, half_width, log_ratios, median_interval, ratio
+
+VALUES = st.lists(st.floats(-20, 20), min_size=1, max_size=200)
+TIMES = st.integers(1, 2**32 - 1)
+ROUNDS = st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=60)
+
+
+@given(VALUES)
+def test_the_interval_contains_the_median(values: list[float]) -> None:
+    low, median, high = median_interval(values)
+    assert low <= median <= high
+    assert median == pytest.approx(exact.median(values), abs=1e-12)
+
+
+@given(VALUES)
+def test_the_bounds_of_the_interval_are_values_that_were_seen(values: list[float]) -> None:
+    low, _, high = median_interval(values)
+    assert {low, high} <= set(values)
+
+
+@given(VALUES, st.floats(-5, 5), st.floats(0.01, 100))
+def test_the_interval_moves_and_scales_with_its_values(values: list[float], shift: float, scale: float) -> None:
+    moved = median_interval([scale * value + shift for value in values])
+    assert moved == pytest.approx([scale * bound + shift for bound in median_interval(values)], abs=1e-9)
+
+
+@given(VALUES)
+def test_mirrored_values_have_a_mirrored_interval(values: list[float]) -> None:
+    low, median, high = median_interval(values)
+    assert median_interval([-value for value in values]) == (-high, -median, -low)
+
+
+@given(VALUES, st.randoms(use_true_random=False))
+def test_the_order_of_the_values_does_not_matter(values: list[float], random: object) -> None:
+    shuffled = list(values)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert median_interval(shuffled) == median_interval(values)
+
+
+@pytest.mark.parametrize(
+    ("count", "ranks"), [(1, (1, 1)), (2, (1, 2)), (5, (1, 5)), (20, (5, 16)), (30, (9, 22)), (100, (40, 61))]
+)
+def test_the_interval_lies_at_the_ranks_of_the_binomial(count: int, ranks: tuple[int, int]) -> None:
+    low, _, high = median_interval(range(1, count + 1))
+    assert (low, high) == ranks
+
+
+@pytest.mark.parametrize("count", [8, 20, 30, 40, 100, 120])
+@pytest.mark.parametrize("distribution", ["normal", "lognormal", "two modes"])
+def test_the_interval_covers_the_true_median_as_often_as_it_promises(count: int, distribution: str) -> None:
+    random = np.random.default_rng(20260101)
+    shape = (2000, count)
+    samples = {
+        "normal": random.normal(size=shape),
+        "lognormal": np.exp(2 * random.normal(size=shape)) - 1,
+        "two modes": random.choice([-1.0, 1.0], size=shape) * random.gamma(4, size=shape),
+    }[distribution]
+    intervals = [median_interval(row) for row in samples.tolist()]
+    assert sum(low <= 0 <= high for low, _, high in intervals) / 2000 >= 0.93
+
+
+def test_the_interval_does_not_cover_everything() -> None:
+    random = np.random.default_rng(20260101)
+    intervals = [median_interval(row) for row in random.normal(size=(2000, 100)).tolist()]
+    assert sum(low <= 0 <= high for low, _, high in intervals) / 2000 <= 0.98
+    assert sum(low <= 0.5 <= high for low, _, high in intervals) / 2000 <= 0.05
+
+
+def test_more_samples_give_a_narrower_interval() -> None:
+    random = np.random.default_rng(20260101)
+    widths = [half_width(random.normal(size=count).tolist()) for count in (10, 100, 1000, 10_000)]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[3] < 0.03
+
+
+def test_half_the_width_is_half_the_width() -> None:
+    assert half_width([float(value) for value in range(1, 31)]) == (22 - 9) / 2
+
+
+@given(ROUNDS, st.lists(st.floats(0.5, 4.0), min_size=60, max_size=60))
+def test_drift_that_both_sides_share_cancels(rounds: list[tuple[int, int]], drift: list[float]) -> None:
+    baseline, candidate = ([1000 * pair[side] for pair in rounds] for side in (0, 1))
+    slowed = [
+        [round(value * factor) for value, factor in zip(times, drift, strict=False)] for times in (baseline, candidate)
+    ]
+    assert log_ratios(*slowed) == pytest.approx(log_ratios(baseline, candidate), abs=0.002)
+
+
+def test_a_machine_that_slows_down_evenly_adds_nothing_to_the_interval() -> None:
+    baseline, candidate = ([unit * (1 + step) for step in range(100)] for unit in (3_000_000, 1_000_000))
+    found = ratio(log_ratios(baseline, candidate))
+    assert (found.value, found.low, found.high) == pytest.approx((3, 3, 3))
+
+
+@given(ROUNDS)
+def test_exchanging_the_sides_turns_the_speedup_upside_down(rounds: list[tuple[int, int]]) -> None:
+    one, other = ([pair[side] for pair in rounds] for side in (0, 1))
+    speedup, slowdown = ratio(log_ratios(one, other)), ratio(log_ratios(other, one))
+    assert (1 / slowdown.value, 1 / slowdown.high) == pytest.approx((speedup.value, speedup.low))
+
+
+def test_a_candidate_twice_as_fast_has_a_speedup_of_two() -> None:
+    assert str(ratio(log_ratios([200] * 9, [100] * 9))) == "2.00x [2.00, 2.00]"
+
+
+def test_a_time_of_zero_counts_as_one_nanosecond() -> None:
+    assert log_ratios([0, 8], [4, 0]) == pytest.approx([-math.log(4), math.log(8)])
+
+
+def test_sides_with_different_numbers_of_rounds_are_refused() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        log_ratios([1, 2, 3], [1, 2])
+
+
+def test_a_few_disturbed_rounds_do_not_move_the_speedup() -> None:
+    baseline, candidate = [2000 + step for step in range(30)], [1000 + step for step in range(30)]
+    calm = ratio(log_ratios(baseline, candidate))
+    candidate[3:6] = [10**9] * 3
+    assert ratio(log_ratios(baseline, candidate)).value == pytest.approx(calm.value, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "mean"),
+    [
+        ([Ratio(2, 1, 4)], Ratio(2, 1, 4)),
+        ([Ratio(2, 1, 4), Ratio(8, 4, 16)], Ratio(4, 2, 8)),
+        ([Ratio(4, 4, 4), Ratio(0.25, 0.25, 0.25)], Ratio(1, 1, 1)),
+    ],
+)
+def test_the_geometric_mean_is_taken_of_values_and_of_bounds(ratios: list[Ratio], mean: Ratio) -> None:
+    found = geometric_mean(ratios)
+    assert (found.value, found.low, found.high) == pytest.approx((mean.value, mean.low, mean.high))

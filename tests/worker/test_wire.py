@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import itertools
+import json
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from robust_kbench.worker import wire
+
+Pair = tuple[socket.socket, socket.socket]
+FRAMES = st.dictionaries(
+    st.text(max_size=8), st.integers() | st.text(max_size=20) | st.lists(st.integers()), max_size=4
+)
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(5)
+        theirs.settimeout(5)
+        yield ours, theirs
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(frames=st.lists(FRAMES, min_size=1, max_size=4))
+def test_frames_arrive_as_they_were_sent_and_in_order(frames: list[dict[str, Any]], pair: Pair) -> None:
+    ours, theirs = pair
+    for frame in frames:
+        wire.send_frame(ours, frame)
+    assert [wire.receive_frame(theirs) for _ in frames] == frames
+
+
+def test_a_frame_is_a_little_endian_length_and_compact_json(pair: Pair) -> None:
+    ours, theirs = pair
+    wire.send_frame(ours, {"op": "call", "nonce": 7})
+    assert theirs.recv(100) == b"\x17\x00\x00\x00" + b'{"op":"call","nonce":7}'
+
+
+def test_a_frame_that_arrives_in_pieces_is_put_together(pair: Pair) -> None:
+    ours, theirs = pair
+    body = json.dumps({"text": "x" * 500}).encode()
+    pieces = [bytes([byte]) for byte in struct.pack("<I", len(body)) + body]
+    sender = threading.Thread(target=lambda: [ours.send(piece) for piece in pieces])
+    sender.start()
+    assert wire.receive_frame(theirs) == {"text": "x" * 500}
+    sender.join()
+
+
+def test_a_frame_larger_than_the_buffer_of_a_socket_arrives_whole(pair: Pair) -> None:
+    ours, theirs = pair
+    sender = threading.Thread(target=wire.send_frame, args=(ours, {"text": "x" * 900_000}))
+    sender.start()
+    assert len(wire.receive_frame(theirs)["text"]) == 900_000
+    sender.join()
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x05\x00", b"\x05\x00\x00\x00", b"\x05\x00\x00\x00{}"])
+def test_a_channel_that_closes_before_the_end_of_a_frame_is_an_end_of_file(sent: bytes, pair: Pair) -> None:
+    ours, theirs = pair
+    ours.sendall(sent)
+    ours.close()
+    with pytest.raises(EOFError, match="the other side closed the channel"):
+        wire.receive_frame(theirs)
+
+
+@pytest.mark.parametrize("length", [wire.MAX_FRAME_BYTES + 1, 2**32 - 1])
+def test_a_length_above_the_limit_is_refused_before_anything_is_read(length: int, pair: Pair) -> None:
+    ours, theirs = pair
+    ours.sendall(struct.pack("<I", length))
+    with pytest.raises(ValueError, match=f"frame of {length} bytes; at most 1048576 are allowed"):
+        wire.receive_frame(theirs)
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b""])
+def test_a_body_that_is_no_json_is_a_value_error(body: bytes, pair: Pair) -> None:
+    ours, theirs = pair
+    ours.sendall(struct.pack("<I", len(body)) + body)
+    with pytest.raises(ValueError, match="Expecting|decode"):
+        wire.receive_frame(theirs)
+
+
+def test_each_word_has_a_cache_line_of_its_own() -> None:
+    words = (wire.PREPARED, wire.WAKE, wire.READY, wire.GO, wire.DONE, wire.FINISHED)
+    assert all(abs(one - other) * 8 >= 64 for one, other in itertools.combinations(words, 2))
+
+
+def test_words_length_and_answer_lie_one_behind_the_other_in_the_control_page() -> None:
+    last_word = (max(wire.PREPARED, wire.WAKE, wire.READY, wire.GO, wire.DONE, wire.FINISHED) + 1) * 8
+    assert last_word <= wire.LENGTH_OFFSET
+    assert wire.LENGTH_OFFSET + 4 <= wire.REPLY_OFFSET
+    assert wire.REPLY_OFFSET + wire.REPLY_BYTES <= wire.CONTROL_BYTES
+
+
+def test_the_longest_message_of_an_exception_fits_an_answer_and_its_schema() -> None:
+    escaped = json.dumps({"message": "\N{SNOWMAN}" * wire.MAX_TEXT})
+    assert len(escaped) < wire.REPLY_BYTES
+    assert wire.MAX_TEXT <= 4000
