@@ -26,6 +26,7 @@ from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress, silent
 from robust_kbench.registry import LoadedTask, load_task
 from robust_kbench.schema.case import Suite
+from robust_kbench.schema.documents import printable
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, RunRecord, Status, Tier, Timing
@@ -212,9 +213,9 @@ class _Run:
             task=spec.name,
             task_version=spec.version,
             task_digest=self._task.digest,
-            submission=self._submission.name,
+            submission=printable(self._submission.name),
             submission_digest=self._submission.digest,
-            author=file.author,
+            author=printable(file.author),
             language=file.language,
             abi=self._submission.abi,
             precision=file.precision or spec.precision,
@@ -225,8 +226,8 @@ class _Run:
             seed=self._seed,
             replay=self._is_replay,
             status=outcome.status,
-            reason=outcome.reason[:4000],
-            log=outcome.log[-4000:],
+            reason=printable(outcome.reason)[:4000],
+            log=printable(outcome.log)[-4000:],
             findings=tuple(outcome.findings),
             cases=tuple(outcome.cases),
             timings=tuple(outcome.timings),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.folders import data_folder
-from robust_kbench.schema.documents import parse, read_yaml
+from robust_kbench.schema.documents import parse, printable, read_yaml
 from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES, Submission, SubmissionFile
 from robust_kbench.schema.task import Task
 
@@ -55,14 +55,14 @@ def load_task(name: str) -> LoadedTask:
 def read_task(folder: Path) -> LoadedTask:
     """Read `task.yaml` and `reference.py` of one folder."""
     where = str(folder / TASK_FILE)
-    text = (folder / TASK_FILE).read_text()
+    text = (folder / TASK_FILE).read_text(encoding="utf-8")
     spec = parse(Task, read_yaml(text, where), where)
     if spec.name != "/".join(folder.resolve().parts[-2:]):
         raise SpecError(f"{where}: name: {spec.name!r} does not match the folder {folder}")
     reference = folder / "reference.py"
     if not reference.is_file():
         raise SpecError(f"{reference}: missing; it must define reference({', '.join(spec.inputs)})")
-    source = reference.read_text()
+    source = reference.read_text(encoding="utf-8")
     digest = hashlib.sha256(text.encode() + b"\0" + source.encode()).hexdigest()
     return LoadedTask(spec, folder, source, f"sha256:{digest}")
 
@@ -96,10 +96,11 @@ def find_submissions(path: Path, task: str | None = None) -> list[Submission]:
 def read_submission(folder: Path) -> Submission:
     """Read one submission; nothing of it is executed. Raises SpecError."""
     where = str(folder / SUBMISSION_FILE)
+    _check_inside(folder / SUBMISSION_FILE, folder.resolve())
     header = _read_text(folder / SUBMISSION_FILE, where)
     file = parse(SubmissionFile, read_yaml(header, where), where)
     sources = dict(_sources(folder))
-    submission = Submission(name=folder.resolve().name, file=file, sources=sources)
+    submission = Submission(name=_name(folder.resolve()), file=file, sources=sources)
     if submission.entry_file not in sources:
         near = get_close_matches(submission.entry_file, sources, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -128,12 +129,27 @@ def _sources(folder: Path) -> Iterator[tuple[str, str]]:
         relative = path.relative_to(folder)
         if path.is_dir() or path.name == SUBMISSION_FILE or _IGNORED_PARTS & set(relative.parts):
             continue
-        if not path.resolve().is_relative_to(root):
-            raise SpecError(f"{path}: points outside the submission's directory; copy the file into it")
+        _check_inside(path, root)
+        _name(path)
         count += 1
         if count > MAX_FILES:
             raise SpecError(f"{folder}: more than {MAX_FILES} files; a submission holds sources only")
         yield relative.as_posix(), _read_text(path, str(path))
+
+
+def _check_inside(path: Path, root: Path) -> None:
+    try:
+        inside = path.resolve().is_relative_to(root)
+    except (RuntimeError, OSError):  # a link that leads back to itself
+        inside = False
+    if not inside:
+        raise SpecError(f"{path}: points outside the submission's directory; copy the file into it")
+
+
+def _name(path: Path) -> str:
+    if printable(path.name) != path.name:
+        raise SpecError(f"{printable(str(path))}: the name is not UTF-8; rename it")
+    return path.name
 
 
 def _read_text(path: Path, where: str) -> str:
@@ -143,7 +159,7 @@ def _read_text(path: Path, where: str) -> str:
             raise SpecError(f"{where}: not a regular file")
         if size > MAX_FILE_BYTES:
             raise SpecError(f"{where}: {size:,} bytes; a source file may have at most {MAX_FILE_BYTES:,}")
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise SpecError(f"{where}: not UTF-8 text; a submission holds sources only") from None
     except OSError as error:

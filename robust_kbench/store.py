@@ -7,10 +7,13 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from robust_kbench.errors import HarnessError, SpecError
 from robust_kbench.schema.documents import parse
 from robust_kbench.schema.record import MAX_RECORD_BYTES, SCHEMA_VERSION, RunRecord
+
+_REASON_BYTES = (300, 100, 0)
 
 
 def append(path: Path, record: RunRecord) -> None:
@@ -34,10 +37,22 @@ def append(path: Path, record: RunRecord) -> None:
 
 def to_line(record: RunRecord) -> bytes:
     """The record as one line of JSON. Raises HarnessError when it exceeds the limit of the format."""
-    line = json.dumps(record.model_dump(mode="json"), allow_nan=False, separators=(",", ":")).encode() + b"\n"
-    if len(line) > MAX_RECORD_BYTES:
-        raise HarnessError(f"a record of {len(line):,} bytes; the format allows {MAX_RECORD_BYTES:,}")
-    return line
+    data = record.model_dump(mode="json")
+    for limit in (None, *_REASON_BYTES):
+        line = _encode(data, limit)
+        if len(line) <= MAX_RECORD_BYTES:
+            return line
+    raise HarnessError(f"a record of {len(line):,} bytes; the format allows {MAX_RECORD_BYTES:,}")
+
+
+def _encode(data: dict[str, Any], reason_bytes: int | None) -> bytes:
+    """One line. A submission words its own failures, so that long reasons give way before the record does."""
+    cases = [{key: value for key, value in case.items() if value not in ("", None)} for case in data["cases"]]
+    for case in cases:
+        if reason_bytes is not None and "reason" in case:
+            case["reason"] = case["reason"].encode(errors="replace")[:reason_bytes].decode(errors="ignore")
+    body = json.dumps({**data, "cases": cases}, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return body.encode(errors="replace") + b"\n"
 
 
 def read(path: Path) -> Iterator[RunRecord]:
@@ -46,15 +61,15 @@ def read(path: Path) -> Iterator[RunRecord]:
         text = path.read_bytes()
     except OSError as error:
         raise SpecError(f"{path}: {error.strerror}") from None
-    for number, line in enumerate(text.splitlines(keepends=True), start=1):
-        if line.endswith(b"\n"):
-            yield _record(line, f"{path}:{number}")
+    *lines, _torn = text.split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        yield _record(line, f"{path}:{number}")
 
 
 def _record(line: bytes, where: str) -> RunRecord:
     try:
         data = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise SpecError(f"{where}: not a line of JSON") from None
     if not isinstance(data, dict):
         raise SpecError(f"{where}: not a record")

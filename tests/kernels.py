@@ -7,7 +7,10 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robust_kbench.cases.suite import BUDGETS, draw_suite
 from robust_kbench.evaluate import Evaluator
+from robust_kbench.registry import load_task
+from robust_kbench.schema.case import Case
 
 if TYPE_CHECKING:
     from conftest import Submit
@@ -45,6 +48,13 @@ def check_that_a_good_one_passes(evaluator: Evaluator, submit: Submit) -> None:
     """Whatever ran before on this evaluator has cost it nothing."""
     record = evaluator.evaluate(submit(python(RIGHT)), tier="quick", seed=1, case=0)
     assert (record.status, record.reason) == ("passed", "")
+
+
+def checked_cases(seed: int) -> tuple[Case, ...]:
+    """What tier quick draws for a Python kernel of float32."""
+    task = load_task("norm/rmsnorm").spec
+    budget = BUDGETS["quick"]
+    return draw_suite(task, seed, budget=budget, dtypes=("float32",), device="cpu", dense=False).checked
 
 
 def arguments_of(pid: int) -> list[str]:

@@ -51,7 +51,10 @@ def make_case(**changes: Any) -> Case:
 def make_observation(**changes: Any) -> Observation:
     """An honest call that returned."""
     case = changes.pop("case", None) or make_case(role=changes.pop("role", "check"))
-    return Observation(case=case, **{"ending": "returned", "elapsed_ns": 1_000_000, "wake_ns": 30_000, **changes})
+    return Observation(
+        case=case,
+        **{"ending": "returned", "elapsed_ns": 1_000_000, "wake_ns": 30_000, "peer_wake_ns": 30_000, **changes},
+    )
 
 
 def make_result(**changes: Any) -> CaseResult:

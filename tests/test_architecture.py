@@ -64,11 +64,23 @@ def test_every_module_has_its_place() -> None:
     assert found <= set(ROW_OF), "put the new module into ROWS, below everything that imports it"
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", [module for module in MODULES if module])
 def test_a_module_imports_from_its_own_row_and_from_lower_ones(module: str) -> None:
-    row = ROW_OF.get(_package(module), -1) if module else 0
-    upwards = [name for name in _imports(MODULES[module].read_text()) if ROW_OF.get(_package(name), 0) > row >= 0]
+    row = ROW_OF.get(_package(module), len(ROWS))
+    upwards = [name for name in _imports(MODULES[module].read_text()) if ROW_OF.get(_package(name), 0) > row]
     assert upwards == []
+
+
+def test_importing_the_package_imports_no_other_module_of_it_but_the_version() -> None:
+    # The package itself stands above all rows: it offers names of many of them, but only to those who ask.
+    program = "import sys, robust_kbench; print([name for name in sys.modules if name.startswith('robust_kbench.')])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "['robust_kbench.version']\n", done.stderr
+
+
+@pytest.mark.parametrize("name", robust_kbench.__all__)
+def test_every_name_that_the_package_offers_exists(name: str) -> None:
+    assert getattr(robust_kbench, name) is not None
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if _package(module) == "worker"])

@@ -21,6 +21,7 @@ from kernels import (
 from robust_kbench import checking, contestant
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.isolation.pool import Allowance
+from robust_kbench.isolation.process import Worker
 from robust_kbench.languages import cpp
 
 if TYPE_CHECKING:
@@ -217,11 +218,8 @@ HUNGRY = [
         "if os.fork() or os.fork(): time.sleep(9)\nhold = bytearray(MEMORY * 4 // 5)\ntime.sleep(9)", id="fork"
     ),
     pytest.param(
-        "for number in range(4):\n"
-        "    file = os.memfd_create('hold')\n"
-        "    os.write(file, bytes(MEMORY // 4))\n"
-        "    os.write(file, bytes(MEMORY // 4))\n"
-        "time.sleep(1)\n"
+        "for _ in range(2): os.write(os.memfd_create('hold'), bytes(MEMORY * 3 // 4))\n"
+        "time.sleep(0.2)\n"
         f"return {ANSWER}",
         id="memory files",
     ),
@@ -272,7 +270,9 @@ def test_a_fork_bomb_that_costs_no_memory_is_stopped_by_the_number_of_processes(
 ) -> None:
     body = "while True:\n    if os.fork() == 0: os.execv('/bin/sleep', ['sleep', '100'])"
     record = evaluator.evaluate(submit(python(body)), tier="quick", case=0)
-    assert (record.status, record.reason) == ("crashed", "started more than 64 processes")
+    assert record.status == "crashed"
+    # A limit of the kernel's comes first, except for root.
+    assert record.reason == "started more than 64 processes" or "BlockingIOError" in record.reason
 
 
 def test_native_code_cannot_fork(evaluator: Evaluator, submit: Submit) -> None:
@@ -281,8 +281,17 @@ def test_native_code_cannot_fork(evaluator: Evaluator, submit: Submit) -> None:
     assert (record.status, record.reason) == ("passed", "")
 
 
-def test_a_child_that_is_left_behind_is_gone_after_the_evaluation(evaluator: Evaluator, submit: Submit) -> None:
+def test_a_child_that_is_left_behind_is_gone_after_the_evaluation(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    park, counts = Worker.park, []
+
+    def spy(worker: Worker) -> None:
+        park(worker)
+        counts.append(len(workers()))
+
+    monkeypatch.setattr(Worker, "park", spy)
     body = f"if os.fork() == 0:\n    os.setsid()\n    while True: time.sleep(1)\nreturn {ANSWER}"
     record = evaluator.evaluate(submit(python(body)), tier="quick", case=0)
     assert [finding.guard for finding in record.findings] == ["processes"]
-    assert workers() == []
+    assert (counts, workers()) == ([2, 2, 3], [])  # guardian and worker, and then the child

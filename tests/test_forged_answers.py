@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from kernels import CPP_ANSWER, RIGHT, SEED, ZEROS, check_that_a_good_one_passes, native, python
+from kernels import CPP_ANSWER, RIGHT, SEED, ZEROS, check_that_a_good_one_passes, checked_cases, native, python
 from pydantic import ValidationError
 
 from robust_kbench import checking, store
@@ -84,7 +85,6 @@ arguments._claim = lambda tensor: {{**describe(tensor), {claim}}}
 """
 
 
-SEED_OF_ONE_ROW = 13
 NOT_AN_ANSWER = "broke the protocol: not an answer"
 
 
@@ -154,8 +154,9 @@ def test_a_false_claim_about_a_tensor_is_incorrect_and_never_troubles_the_judge(
 def test_a_huge_stride_along_an_axis_of_one_is_incorrect(evaluator: Evaluator, submit: Submit) -> None:
     # Such a stride spans nothing, so that only the attempt to use it shows that it is no stride.
     huge = claiming("'stride': [10**30 if size == 1 else 1 for size in tensor.shape]")
-    record = evaluator.evaluate(submit(python(RIGHT, huge)), tier="quick", seed=SEED_OF_ONE_ROW, case=0)
-    assert (record.status, [case.axes["rows"] for case in record.cases]) == ("incorrect", [1])
+    number = [case.axes["rows"] for case in checked_cases(SEED)].index(1)
+    record = evaluator.evaluate(submit(python(RIGHT, huge)), tier="quick", seed=SEED, case=number)
+    assert record.status == "incorrect"
 
 
 def test_an_address_of_the_inputs_in_place_of_an_answer_is_incorrect(evaluator: Evaluator, submit: Submit) -> None:
@@ -247,10 +248,14 @@ raise RuntimeError(sorted(set(found)))
 HANGS_UP = """
 from robust_kbench.worker import session, wire
 
+honest = session._Session._signal
+
 def signal(self, word, nonce):
     if word == wire.PREPARED:
         self._channel.close()
-    self._words[word] = nonce
+        self._words[word] = nonce
+        time.sleep(9)
+    honest(self, word, nonce)
 
 session._Session._signal = signal
 """
@@ -288,6 +293,22 @@ def test_folders_nested_without_end_are_deleted_like_any_other(
         assert list(tmp_path.glob("kbench-*")) == []
     finally:  # pytest cannot delete them either
         subprocess.run(["rm", "-rf", *tmp_path.iterdir()], check=True)
+
+
+def test_folders_that_a_killed_judge_has_left_behind_do_not_keep_the_next_from_starting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    nest = "import os\nfor _ in range(1200):\n    os.mkdir('d')\n    os.chdir('d')"
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as dead:
+        stale = tmp_path / f"kbench-{dead.pid}-x"
+    stale.mkdir()
+    subprocess.run([sys.executable, "-c", nest], cwd=stale, check=True)
+    try:
+        Evaluator("cpu").close()
+        assert not stale.exists()
+    finally:
+        subprocess.run(["rm", "-rf", stale], check=True)
 
 
 def test_what_a_submission_says_without_end_still_fits_into_a_record(

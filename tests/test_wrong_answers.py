@@ -89,7 +89,7 @@ def test_an_output_that_is_never_written_is_incorrect(
 ) -> None:
     record = evaluator.evaluate(submit(source, language=language, abi=abi), tier="quick", seed=SEED)
     assert record.status == "incorrect"
-    assert "y[0, 0]: got nan, expected" in record.reason
+    assert "y[0, 0]: got nan (never written), expected" in record.reason
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Budget:
 BUDGETS: dict[Tier, Budget] = {
     "quick": Budget(cases=24, elements=1 << 19, flops=2e8, timed_bindings=1),
     "full": Budget(cases=72, elements=1 << 21, flops=2e9, timed_bindings=None),
-    "final": Budget(cases=120, elements=1 << 22, flops=4e9, timed_bindings=None),
+    "final": Budget(cases=96, elements=1 << 22, flops=4e9, timed_bindings=None),
 }
 INTERPRETED = Budget(cases=24, elements=1 << 16, flops=2e7, timed_bindings=0)
 """Triton's interpreter takes about half a millisecond per program instance."""
@@ -58,7 +58,8 @@ def draw_suite(
     checked = []
     for number in range(count):
         dtype, layout = combinations[number % len(combinations)]
-        distribution = distributions[(number + number // len(distributions)) % len(distributions)]
+        turn = number // len(combinations)
+        distribution = distributions[(number % len(combinations) + turn) % len(distributions)]
         axes = _draw_axes(task, draw, budget, dtype)
         checked.append(_case(axes, dtype, layout, distribution, draw.bits()))
     bindings = sorted(task.timed[device], key=lambda axes: _bytes(task, axes))[: budget.timed_bindings]

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 import torch
 
+from robust_kbench.cases import layouts
 from robust_kbench.cases.draw import Draw
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Distribution, Input, Task, shape_of
-
-TIMED_DISTRIBUTIONS: tuple[Distribution, ...] = ("normal", "uniform", "lognormal")
-"""Finite, of normal range, and dense: what a timed call may be fed."""
 
 _LARGE = 30.0
 _Values = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
@@ -34,8 +32,8 @@ def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor
 
 
 def _lognormal(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    values = torch.randn(shape, generator=generator)
-    return values.sign() * values.mul_(0.8).exp()
+    sizes = torch.randn(shape, generator=generator).mul_(0.8).exp_()
+    return torch.where(torch.rand(shape, generator=generator) < 0.5, -sizes, sizes)
 
 
 def _integers(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
@@ -100,18 +98,19 @@ def _make(task: Task, case: Case, name: str, spec: Input) -> torch.Tensor | int 
         return int(value) if spec.dtype == "int64" else float(value)
     generator = torch.Generator().manual_seed(draw.bits())
     shape = shape_of(spec, case.axes)
+    is_repeated = layouts.layout_of(spec, case.layout, dense=False) == "expanded"
+    values = _draw_values(task, case, spec, (1, *shape[1:]) if is_repeated else shape, generator)
+    return values.expand(shape) if is_repeated else values
+
+
+def _draw_values(
+    task: Task, case: Case, spec: Input, shape: tuple[int, ...], generator: torch.Generator
+) -> torch.Tensor:
     dtype = getattr(torch, task.dtype_of(spec, case.dtype))
-    if spec.role == "index":
-        return torch.randint(
-            0, arithmetic.evaluate(spec.below or 1, case.axes), shape, generator=generator, dtype=dtype
-        )
-    if spec.role == "mask":
-        return torch.randint(0, 2, shape, generator=generator, dtype=dtype)
-    distribution = case.distribution if spec.role == "activation" else "normal"
-    if case.layout == "expanded" and "expanded" in spec.layouts:
-        values = DISTRIBUTIONS[distribution]((1, *shape[1:]), generator).expand(shape)
-    else:
-        values = DISTRIBUTIONS[distribution](shape, generator)
+    if spec.role in ("index", "mask"):
+        bound = arithmetic.evaluate(spec.below or 1, case.axes) if spec.role == "index" else 2
+        return torch.randint(0, bound, shape, generator=generator, dtype=dtype)
+    values = DISTRIBUTIONS[case.distribution if spec.role == "activation" else "normal"](shape, generator)
     fan_in = arithmetic.evaluate(spec.fan_in, case.axes)
     if fan_in != 1:
         values = values / fan_in**0.5

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 
-_ALLOWED_NS = 100_000  # wake-ups vary by tens of microseconds, and the median of their differences by far less
+_ALLOWED_NS = 50_000  # wake-ups vary by tens of microseconds, the median of their differences by far less
 _ALLOWED_SHARE = 0.05
 _MIN_CALLS = 5
 

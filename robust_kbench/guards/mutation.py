@@ -21,5 +21,5 @@ def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
         if observation.changed_inputs:
             names = ", ".join(observation.changed_inputs)
             message = f"the call changed its input {names}; copy it before working in place"
-            yield Finding(guard="mutation", severity="reject", message=message, case=str(observation.case))
+            yield Finding(guard="mutation", severity="reject", message=message[:500], case=str(observation.case))
             return

@@ -66,13 +66,9 @@ class Arena:
         self._next = 0
 
     def close(self) -> None:
-        """Release the memory; tensors that still view it keep the mapping alive, so drop them first."""
-        del self._bytes
+        """Let go of the memory. It is unmapped with the last tensor that views it, never under one."""
+        del self._bytes, self._memory
         os.close(self.descriptor)
-        try:
-            self._memory.close()
-        except BufferError:
-            self._memory = mmap.mmap(-1, 1)
 
     def begin(self, needed_bytes: int) -> None:
         """Start laying out a call that needs `needed_bytes` (see `footprint`) at a random page."""
@@ -130,6 +126,8 @@ def read_memory(pid: int, pointer: int, nbytes: int) -> torch.Tensor:
     private = torch.empty(nbytes, dtype=torch.uint8)
     if nbytes == 0:
         return private
+    if not 0 < pointer < 2**63 - nbytes:
+        raise OSError(f"{pointer:#x} is no address")
     buffer = (ctypes.c_char * nbytes).from_address(private.data_ptr())
     descriptor = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -133,7 +133,7 @@ class Caller:
             overruns={name: distance for name, distance in distances.items() if distance is not None},
             elapsed_ns=reply.elapsed_ns,
             wake_ns=reply.wake_ns,
-            event_ns=answer.event_ns,
+            event_ns=answer.event_ns if self._device == "cuda" else None,
             left_processes=len(processes.tree(worker.pid)) - 1,
         )
 

@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from robust_kbench.schema.documents import Strict
 
 _Text = Annotated[str, Field(max_length=4000)]
+_Word = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class Claim(Strict):
@@ -17,9 +18,9 @@ class Claim(Strict):
     type: _Text
     dtype: _Text = ""
     device: _Text = ""
-    shape: tuple[int, ...] = Field(default=(), max_length=16)
-    stride: tuple[int, ...] = Field(default=(), max_length=16)
-    pointer: int | None = None
+    shape: tuple[_Word, ...] = Field(default=(), max_length=16)
+    stride: tuple[_Word, ...] = Field(default=(), max_length=16)
+    pointer: _Word | None = None
 
 
 class Loaded(Strict):
@@ -36,7 +37,7 @@ class Returned(Strict):
     nonce: int
     outcome: Literal["returned"]
     outputs: tuple[Claim, ...] = Field(max_length=16)
-    event_ns: int | None = None
+    event_ns: _Word | None = None
 
 
 class Raised(Strict):

@@ -13,6 +13,9 @@ from robust_kbench.schema.submission import Submission
 Flavour = Literal["torch", "triton", "inductor"]
 
 
+SOURCES = "source"
+
+
 @dataclass(frozen=True)
 class Built:
     """A loadable artefact of one submission and dtype. `log` holds the compiler's warnings."""
@@ -38,9 +41,10 @@ class Built:
 
 
 def write_sources(submission: Submission, folder: Path) -> Path:
-    """Write the frozen sources into `folder`; returns the entry file."""
+    """Write the frozen sources into a folder of their own below `folder`; returns the entry file."""
+    home = folder / SOURCES
     for name, text in submission.sources.items():
-        path = folder / name
+        path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return folder / submission.entry_file
+    return home / submission.entry_file

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from robust_kbench.errors import BuildError
+from robust_kbench.languages.built import SOURCES
 
 _LOG_CHARACTERS = 4000
 _LIMITS = 'ulimit -c 0 -t "$1" -v "$2" -f "$3"; shift 3; exec "$@"'
@@ -41,7 +42,9 @@ def run(command: Sequence[str], folder: Path, *, timeout_s: int, memory_bytes: i
         finally:
             _end_session(process)
         log.seek(0)
-        output = log.read(1 << 20).decode(errors="replace").replace(f"{folder}/", "")
+        output = (
+            log.read(1 << 20).decode(errors="replace").replace(f"{folder}/{SOURCES}/", "").replace(f"{folder}/", "")
+        )
     if code != 0:
         raise BuildError(_first_error(output, code), output[:_LOG_CHARACTERS])
     return output[:_LOG_CHARACTERS]

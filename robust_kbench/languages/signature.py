@@ -5,14 +5,7 @@ from __future__ import annotations
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import Task
 
-_C_TYPES = {
-    "float32": "float",
-    "float64": "double",
-    "int64": "int64_t",
-    "int32": "int32_t",
-    "uint8": "uint8_t",
-    "T": "KBENCH_T",
-}
+_INTEGERS = {"int64": "int64_t", "int32": "int32_t", "uint8": "uint8_t"}
 _ELEMENT = {
     "cpp": {"float32": "float", "float64": "double", "float16": "kbench_half", "bfloat16": "kbench_bfloat16"},
     "cuda": {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"},
@@ -27,16 +20,27 @@ def element_type(language: str, dtype: str) -> str:
 def parameters(task: Task, language: str) -> list[str]:
     """Types and names: inputs, outputs, axes, and on cuda the stream, in this order.
 
-    An axis that shares its name with an input is declared with a trailing underscore.
+    A name that is taken already gets trailing underscores.
     """
-    declared = [
-        f"{_C_TYPES[spec.dtype]} {name}" if spec.role == "scalar" else f"const {_C_TYPES[spec.dtype]}* {name}"
-        for name, spec in task.inputs.items()
-    ]
-    declared += [f"{_C_TYPES[spec.dtype]}* {name}" for name, spec in task.outputs.items()]
-    taken = set(task.inputs) | set(task.outputs)
-    declared += [f"int64_t {name}_" if name in taken else f"int64_t {name}" for name in task.axes]
-    return [*declared, "cudaStream_t stream"] if language == "cuda" else declared
+    declared: list[tuple[str, str]] = []
+    for name, spec in task.inputs.items():
+        kind = _type(spec.dtype, language)
+        declared.append((kind if spec.role == "scalar" else f"const {kind}*", name))
+    declared += [(f"{_type(spec.dtype, language)}*", name) for name, spec in task.outputs.items()]
+    declared += [("int64_t", name) for name in task.axes]
+    if language == "cuda":
+        declared.append(("cudaStream_t", "stream"))
+    taken: set[str] = set()
+    for number, (kind, name) in enumerate(declared):
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        declared[number] = (kind, name)
+    return [f"{kind} {name}" for kind, name in declared]
+
+
+def _type(dtype: str, language: str) -> str:
+    return "KBENCH_T" if dtype == "T" else _INTEGERS.get(dtype) or element_type(language, dtype)
 
 
 def declaration(task: Task, language: str, symbol: str) -> str:

@@ -12,10 +12,10 @@ With e = y - r, rows the slices along the last axis, g = rms(r) and s_row = max(
     averages out over many elements, and for a single one both are m3's 4.
 
 The square root of K is the probabilistic bound of Higham and Mary (2019); twice PyTorch's own error is FlashAttention's
-rule, and where PyTorch overflows it excuses nothing. The floor under s_row is there because a row that cancels to
-almost nothing (a rectified pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size of its terms, not
-of its result. Errors of a subnormal quantum, which float16 reaches at 6e-8, do not count. NaN and infinities must stand
-where float64, rounded to the output's dtype, has them.
+rule, and where PyTorch overflows or is off by half it excuses nothing. The floor under s_row is there because a row
+that cancels to almost nothing (a rectified pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size
+of its terms, not of its result. Errors of a subnormal quantum, which float16 reaches at 6e-8, do not count. NaN and
+infinities must stand where float64, rounded to the output's dtype, has them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ RULE = "three-metric-v1"
 UNIT_ROUNDOFF = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 _CHUNK_ELEMENTS = 1 << 18  # float64 copies of this many elements stay in the second-level cache
 _ROW_FLOOR = 0.25
+_USELESS = 0.5  # a PyTorch that is off by this much says nothing, and must not excuse zeros
 _TINY = 1e-300
 _HALF_QUANTUM = 2.0**-24  # the smallest positive float16
 
@@ -73,13 +74,13 @@ def judge(
     if not answer.dtype.is_floating_point:
         wrong = int((answer != exact.to(answer.dtype)).sum())
         return Judgement((float(wrong > 0),) * 3, (0.5,) * 3)
-    base = UNIT_ROUNDOFF[answer.dtype] + math.sqrt(max(reduction, 1)) * 2.0**-24
+    base = UNIT_ROUNDOFF[answer.dtype] + math.sqrt(max(reduction, 1)) * min(2.0**-24, UNIT_ROUNDOFF[answer.dtype])
     weights = _weights(exact)
     if exact.numel() == 0:
         return Judgement((0.0,) * 3, (weights[0] * base, weights[1] * base, weights[2] * base))
     answer_errors, native_errors, nonfinite = _errors(answer, exact, native, input_scale)
     limits = [
-        weight * base if not math.isfinite(own) else max(slack * own, weight * base)
+        weight * base if not math.isfinite(own) else max(min(slack * own, _USELESS), weight * base)
         for own, weight in zip(native_errors, weights, strict=True)
     ]
     return Judgement(answer_errors, (limits[0], limits[1], limits[2]), nonfinite)
@@ -126,7 +127,7 @@ def _errors(
                     rounded = exact_part.to(answer.dtype).double()
                     nonfinite += int(_misplaced(wide, rounded)[~finite].sum())
                 wide = torch.where(finite, wide, 0.0)
-            error = wide.sub_(reference)
+            error = wide - reference if wide.data_ptr() == values[start:].data_ptr() else wide.sub_(reference)
             if answer.dtype == torch.float16:
                 error = torch.nn.functional.softshrink(error, _HALF_QUANTUM)
             if side == 0:

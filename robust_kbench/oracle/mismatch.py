@@ -16,7 +16,7 @@ def explain(name: str, answer: torch.Tensor, exact: torch.Tensor, judgement: Jud
     if count == 0:
         return f"{name}: {_broken_limits(judgement)}; every element is near, so the error is spread over many"
     worst = _worst_index(answer, exact, wrong)
-    got, expected = _show(answer[worst]), _show(exact[worst])
+    got, expected = _show(answer[worst], exact[worst])
     if _is_poison(answer[worst]):
         got += " (never written)"
     place = f"{name}[{', '.join(map(str, worst))}]" if worst else name
@@ -59,8 +59,15 @@ def _worst_index(answer: torch.Tensor, exact: torch.Tensor, wrong: torch.Tensor)
     return tuple(int(index) for index in torch.unravel_index(torch.tensor(flat), answer.shape)) if answer.dim() else ()
 
 
-def _show(value: torch.Tensor) -> str:
-    return f"{value.item():.6g}"
+def _show(got: torch.Tensor, expected: torch.Tensor) -> tuple[str, str]:
+    """Both numbers, with as many digits as it takes to tell them apart."""
+    if not got.dtype.is_floating_point:
+        return str(int(got)), str(int(expected))
+    for digits in (6, 9, 17):
+        shown = f"{got.item():.{digits}g}", f"{expected.item():.{digits}g}"
+        if shown[0] != shown[1]:
+            break
+    return shown
 
 
 def _is_poison(value: torch.Tensor) -> bool:

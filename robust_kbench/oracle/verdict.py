@@ -65,7 +65,9 @@ class Judge:
         if seen.ending != "returned" or seen.problems:
             return seen.message or "; ".join(seen.problems)
         native = self._reference.native(inputs)
-        for name, answer in seen.outputs.items():
+        for name in self._task.outputs:
+            if (answer := seen.outputs.get(name)) is None:
+                return f"{name}: missing"
             target = native[name].double() if native[name].dtype.is_floating_point else native[name]
             judged = comparison.judge(answer, target, None, reduction=1)
             allowed = tuple(_SHORT_CUT_FACTOR * limit for limit in limits[name])

@@ -18,26 +18,36 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from robust_kbench.errors import SpecError
 
 MAX_DOCUMENT_BYTES = 256 * 1024
-_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LOOKS_NUMERIC = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+_PLAIN_INTEGER = re.compile(r"[-+]?(0|[1-9]\d*)$")
 _YAML11_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
+
+
+def printable(text: str) -> str:
+    """`text` without what UTF-8 cannot carry: a name of a file may be any bytes, a record may not."""
+    return text.encode(errors="replace").decode()
 
 
 class Strict(BaseModel):
     """Base of every model: immutable, no unknown keys, no silent conversion of types."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 Model = TypeVar("Model", bound=Strict)
 
 
-class _StrictLoader(_LOADER):  # type: ignore[misc]  # the C loader is absent on some builds of PyYAML
-    """A safe loader that refuses duplicate keys, YAML 1.1 booleans, aliases and numbers that are read as text."""
+class _StrictLoader(yaml.SafeLoader):
+    """A safe loader that refuses duplicate keys, YAML 1.1 booleans, aliases and numbers that are read as text.
+
+    Not the C loader: deep nesting overflows its stack and kills the process, where this one raises RecursionError.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+                raise _problem(key, "keys are plain words")
             if key.value in seen:
                 raise _problem(key, f"duplicate key {key.value!r}; remove one of the two")
             seen.add(key.value)
@@ -47,7 +57,7 @@ class _StrictLoader(_LOADER):  # type: ignore[misc]  # the C loader is absent on
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             raise _problem(self.peek_event(), "aliases (*name) are not allowed; write the value out")
-        return super().compose_node(parent, index)  # type: ignore[no-any-return]
+        return super().compose_node(parent, index)
 
 
 def _problem(node: Any, message: str) -> yaml.constructor.ConstructorError:
@@ -63,19 +73,26 @@ def _construct_boolean(loader: Any, node: yaml.ScalarNode) -> bool:
 def _construct_text(loader: Any, node: yaml.ScalarNode) -> str:
     if not node.style and _LOOKS_NUMERIC.match(node.value):
         mantissa, exponent = re.split("[eE]", node.value)
-        remedy = f"{float(mantissa):.1f}e{int(exponent):+03d}"
+        remedy = f"{float(mantissa)!r}e{int(exponent):+03d}"
         raise _problem(node, f"{node.value!r} is read as text by YAML 1.1; write {remedy} or quote it")
     return str(node.value)
 
 
+def _construct_integer(loader: Any, node: yaml.ScalarNode) -> int:
+    if not _PLAIN_INTEGER.match(node.value):
+        raise _problem(node, f"{node.value!r} is read as octal, binary or base 60 by YAML 1.1; write a plain integer")
+    return int(node.value)
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:int", _construct_integer)
 _StrictLoader.add_constructor("tag:yaml.org,2002:bool", _construct_boolean)
 _StrictLoader.add_constructor("tag:yaml.org,2002:str", _construct_text)
 
 
 def read_yaml(text: str, where: str) -> dict[str, Any]:
     """Parse one YAML mapping. Raises SpecError with `where`, the line and the remedy."""
-    if len(text) > MAX_DOCUMENT_BYTES:
-        raise SpecError(f"{where}: {len(text):,} bytes; at most {MAX_DOCUMENT_BYTES:,} are allowed")
+    if (size := len(text.encode(errors="replace"))) > MAX_DOCUMENT_BYTES:
+        raise SpecError(f"{where}: {size:,} bytes; at most {MAX_DOCUMENT_BYTES:,} are allowed")
     try:
         data = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - derived from the safe loader
     except yaml.MarkedYAMLError as error:
@@ -128,7 +145,8 @@ def _descend(model: type[BaseModel], location: tuple[int | str, ...]) -> type[Ba
             field = annotation.model_fields.get(str(part))
             annotation = field.annotation if field else None
         else:
-            annotation = get_args(annotation)[-1] if get_args(annotation) else None
+            items = [item for item in get_args(annotation) if item is not Ellipsis]
+            annotation = items[-1] if items else None
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
 

@@ -83,7 +83,15 @@ class Submission(Strict):
 
     name: str
     file: SubmissionFile
-    sources: dict[str, str]
+    sources: dict[str, str] = Field(description="relative path -> text")
+
+    @field_validator("sources")
+    @classmethod
+    def _stay_inside(cls, sources: dict[str, str]) -> dict[str, str]:
+        for name in sources:
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise ValueError(f"{name!r} does not lie inside the submission's directory")
+        return sources
 
     @property
     def abi(self) -> Abi:

@@ -18,6 +18,9 @@ Distribution = Literal["normal", "uniform", "lognormal", "integers", "large", "s
 Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]
 
+TIMED_DISTRIBUTIONS: tuple[Distribution, ...] = ("normal", "uniform", "lognormal")
+"""Finite, of normal range, and dense: what a timed call may be fed."""
+
 Expression = Annotated[str | int, Field(description="an integer, or integer arithmetic over axes")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 TaskName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*/[a-z][a-z0-9_]*$", max_length=80)]
@@ -36,16 +39,16 @@ ITEMSIZE: Mapping[str, int] = {
 class Axis(Strict):
     """One named dimension: a closed set `values`, or every multiple of `multiple_of` in [low, high]."""
 
-    values: tuple[int, ...] = ()
+    values: tuple[Annotated[int, Field(ge=0)], ...] | None = Field(default=None, min_length=1)
     low: int = Field(default=1, ge=0)
     high: int = Field(default=1, ge=0)
     multiple_of: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
-        if self.values and self.model_fields_set - {"values"}:
+        if self.values is not None and self.model_fields_set - {"values"}:
             raise ValueError("give either values or a range (low, high, multiple_of), not both")
-        if not self.values and not any(self.admits(size) for size in self._range()):
+        if self.values is None and not any(self.admits(size) for size in self._range()):
             raise ValueError(f"no multiple of {self.multiple_of} lies between {self.low} and {self.high}")
         return self
 
@@ -55,11 +58,11 @@ class Axis(Strict):
 
     def admits(self, size: int) -> bool:
         """Whether `size` is a value that this axis can take."""
-        return size in self.values if self.values else size in self._range()
+        return size in self.sizes()
 
     def sizes(self) -> range | tuple[int, ...]:
         """Every value that this axis can take, in order."""
-        return self.values or self._range()
+        return self._range() if self.values is None else self.values
 
 
 class Input(Strict):
@@ -89,7 +92,7 @@ class Input(Strict):
                 raise ValueError("role scalar needs dtype int64 or float64")
         elif self.value is not None or self.choices:
             raise ValueError("only role scalar has `value` or `choices`")
-        if self.role in ("index", "mask") and self.dtype == "T":
+        if self.role in ("index", "mask") and self.dtype not in ("int64", "int32", "uint8"):
             raise ValueError(f"role {self.role} needs a fixed integer dtype")
         if "contiguous" not in self.layouts:
             raise ValueError("layouts must include contiguous")
@@ -138,6 +141,8 @@ class Task(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         self._check_names()
+        if not set(self.distributions) & set(TIMED_DISTRIBUTIONS):
+            raise ValueError(f"distributions: at least one of {', '.join(TIMED_DISTRIBUTIONS)} is timed")
         for kind in ("cpu", "cuda"):
             if not self.timed.get(kind):
                 raise ValueError(f"timed.{kind}: at least one binding of axes is required")

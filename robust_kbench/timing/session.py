@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from robust_kbench.baselines import EAGER
-from robust_kbench.cases.values import TIMED_DISTRIBUTIONS, Inputs, make_inputs
+from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
 from robust_kbench.errors import HarnessError, WorkerError
@@ -29,7 +29,7 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, Session, encode_samples
-from robust_kbench.schema.task import Distribution, Task
+from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import statistics
 from robust_kbench.timing.plan import Plan

@@ -1,8 +1,8 @@
 """A system-call filter for the worker: a deny-list, because CUDA and torch need more calls than an allow-list can name.
 
 Denied for every submission: other processes' memory, new namespaces and mounts, kernel interfaces with a history of
-escapes, sockets, and the two prctl options that our own cleaning up rests on. New processes are denied too, except for
-languages that compile at run time.
+escapes, sockets, leaving the core, and the two prctl options that our own cleaning up rests on. New processes are
+denied too, except for languages that compile at run time.
 """
 
 import ctypes
@@ -42,6 +42,12 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "kexec_load": (246, 104),
     "reboot": (169, 142),
     "io_uring_setup": (425, 425),
+    "sched_setaffinity": (203, 122),  # one core is what a submission is timed on
+    "mount_setattr": (442, 442),
+    "fsconfig": (431, 431),
+    "fspick": (433, 433),
+    "kexec_file_load": (320, 294),
+    "delete_module": (176, 106),
     "personality": (135, 92),
 }
 _FORKING: dict[str, tuple[int | None, int | None]] = {

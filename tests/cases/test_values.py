@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from specimens import TASK, make_case, make_task
 
-from robust_kbench.cases.values import DISTRIBUTIONS, TIMED_DISTRIBUTIONS, make_inputs
+from robust_kbench.cases.values import DISTRIBUTIONS, make_inputs
 from robust_kbench.registry import load_task, task_names
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.task import Distribution, Task
+from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 
 X = TASK["inputs"]["x"]
 LARGE = {"rows": 256, "cols": 256}

@@ -133,5 +133,6 @@ def test_a_name_with_a_parenthesis_does_not_hide_the_state(tmp_path: Path) -> No
 
 def test_resident_memory_adds_up_over_processes(root: int) -> None:
     members = processes.tree(root)
+    processes.stop(members)
     assert processes.resident_bytes(members) == sum(processes.resident_bytes([pid]) for pid in members)
     assert 4096 <= processes.resident_bytes(members) < 64 << 20

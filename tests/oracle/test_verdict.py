@@ -89,11 +89,11 @@ def test_every_wrong_output_is_explained() -> None:
     assert "; total[" in reason
 
 
-@pytest.mark.parametrize(("rows", "cols"), [("rows", 16), (1, 1)], ids=["its own", "the task's"])
-def test_an_output_is_held_to_its_own_reduction_length(rows: str | int, cols: int) -> None:
-    task = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "reduction": rows}})
+@pytest.mark.parametrize(("own", "length"), [("rows", 16), (None, 1)], ids=["its own", "the task's"])
+def test_an_output_is_held_to_its_own_reduction_length(own: str | None, length: int) -> None:
+    task = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "reduction": own}})
     limits = _judge(task).verdict(make_observation(case=CASE, outputs=_right(task)), _inputs(task)).limits["y"]
-    assert limits[0] == pytest.approx(2.0**-24 * (1 + cols**0.5), rel=0.01)
+    assert limits[2] == pytest.approx(4 * 2.0**-24 * (1 + length**0.5), rel=0.01)
 
 
 def test_a_task_that_is_not_deterministic_gets_more_slack() -> None:

@@ -61,6 +61,13 @@ _RECORDS = st.builds(
 )
 
 
+def _timing(foreign_load: float = 0.0) -> Timing:
+    session = Session(
+        samples={"candidate": encode_samples([1]), "eager": encode_samples([2])}, foreign_load=foreign_load
+    )
+    return Timing(axes={"rows": 1}, dtype="float32", sessions=(session,))
+
+
 @given(st.lists(st.integers(0, 2**40)))
 def test_samples_survive_encoding_and_those_too_large_become_the_largest(nanoseconds: list[int]) -> None:
     assert decode_samples(encode_samples(nanoseconds)) == [min(value, LARGEST) for value in nanoseconds]
@@ -101,9 +108,7 @@ def test_a_number_that_is_not_finite_is_never_written(place: str, number: float,
                 "seconds": lambda: make_record(seconds=Seconds(total=number)),
                 "errors": lambda: make_record(cases=(make_result(errors=(0.0, number, 0.0)),)),
                 "evidence": lambda: make_record(findings=(Finding.model_validate(finding),)),
-                "foreign_load": lambda: make_record(
-                    timings=(Timing(axes={}, dtype="float32", sessions=(Session(samples={}, foreign_load=number),)),)
-                ),
+                "foreign_load": lambda: make_record(timings=(_timing(foreign_load=number),)),
             }[place](),
         )
     assert not (tmp_path / "store.jsonl").exists()
@@ -111,6 +116,7 @@ def test_a_number_that_is_not_finite_is_never_written(place: str, number: float,
 
 def test_a_full_record_may_be_ranked() -> None:
     assert make_record().is_rankable
+    assert make_record(timings=(_timing(foreign_load=0.05),)).is_rankable
 
 
 @pytest.mark.parametrize(
@@ -124,6 +130,8 @@ def test_a_full_record_may_be_ranked() -> None:
         {"handshake": "blocking"},
         {"handshake": "none"},
         {"timings": ()},
+        {"timings": (_timing(foreign_load=0.051),)},
+        {"timings": (_timing(), _timing(), _timing(foreign_load=1.0))},
     ],
     ids=str,
 )
@@ -131,7 +139,7 @@ def test_a_record_that_lacks_one_condition_is_not_ranked(changes: dict[str, Any]
     assert not make_record(**changes).is_rankable
 
 
-@pytest.mark.parametrize("missing", ["user namespace", "pid namespace", "landlock", "seccomp"])
+@pytest.mark.parametrize("missing", ["own process", "no new privileges", "landlock", "seccomp"])
 def test_a_record_made_without_a_layer_of_the_sandbox_is_not_ranked(missing: str) -> None:
     layers = tuple(layer for layer in ALL_LAYERS if layer != missing)
     assert not make_record(isolation=layers).is_rankable
