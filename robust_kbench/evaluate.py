@@ -285,10 +285,10 @@ def _status_of(cases: Sequence[CaseResult], dtypes: Sequence[FloatDType]) -> tup
 
 
 def _worst_of_each(results: Sequence[CaseResult]) -> list[CaseResult]:
-    """One result per timed shape, dtype and distribution: the one nearest to its limit, or the failure."""
-    worst: dict[tuple[str, str, str], CaseResult] = {}
+    """One result per dtype and distribution of the timed shapes: the one nearest to its limit, or the failure."""
+    worst: dict[tuple[str, str], CaseResult] = {}
     for result in results:
-        key = (str(result.axes), result.dtype, result.distribution)
+        key = (result.dtype, result.distribution)
         if key not in worst or _badness(result) > _badness(worst[key]):
             worst[key] = result
     return list(worst.values())

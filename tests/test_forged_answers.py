@@ -105,7 +105,7 @@ NOT_AN_ANSWER = "broke the protocol: not an answer"
             forging("json.dumps({'nonce': nonce - 1, **answer}).encode()"), "an answer to another request", id="nonce"
         ),
         pytest.param(
-            forging("json.dumps({'nonce': nonce, 'outcome': 'loaded', 'layers': []}).encode()"),
+            forging("json.dumps({'nonce': nonce, 'outcome': 'loaded'}).encode()"),
             "it answered a call with something else",
             id="answer to a load",
         ),
@@ -116,6 +116,11 @@ NOT_AN_ANSWER = "broke the protocol: not an answer"
         ),
         pytest.param(forging("b'{}'", length="0xFFFFFFFF"), "an answer of 4294967295 bytes", id="endless answer"),
         pytest.param(claiming("'pointer': 1.5"), NOT_AN_ANSWER, id="fractional address"),
+        pytest.param(claiming("'pointer': -1"), NOT_AN_ANSWER, id="negative address"),
+        pytest.param(claiming("'pointer': 2**63"), NOT_AN_ANSWER, id="address of the kernel"),
+        pytest.param(claiming("'pointer': 10**400"), NOT_AN_ANSWER, id="address beyond 64 bits"),
+        pytest.param(claiming("'stride': [10**30, 1]"), NOT_AN_ANSWER, id="stride beyond 64 bits"),
+        pytest.param(claiming("'stride': [-1, 1]"), NOT_AN_ANSWER, id="negative stride"),
         pytest.param(claiming("'shape': [1] * 99"), NOT_AN_ANSWER, id="99 axes"),
     ],
 )
@@ -131,13 +136,9 @@ def test_an_answer_outside_the_protocol_is_reported_as_crashed(
     ("claim", "reason"),
     [
         pytest.param("'pointer': 8", "y: its memory cannot be read", id="page zero"),
-        pytest.param("'pointer': -1", "y: its memory cannot be read", id="negative address"),
         pytest.param("'pointer': 2**63 - 8", "y: its memory cannot be read", id="last user address"),
-        pytest.param("'pointer': 2**63", "y: its memory cannot be read", id="address of the kernel"),
-        pytest.param("'pointer': 10**400", "y: its memory cannot be read", id="address beyond 64 bits"),
         pytest.param("'pointer': None", "y: returned a tensor without strided memory", id="no address"),
-        pytest.param("'stride': [10**30, 1]", "y: returned a view with strides [1", id="huge stride"),
-        pytest.param("'stride': [-1, 1]", "y: returned a tensor without strided memory", id="negative stride"),
+        pytest.param("'stride': [2**62, 1]", "y: returned a view with strides [4", id="huge stride"),
         pytest.param("'stride': []", "y: returned a tensor without strided memory", id="no strides"),
         pytest.param("'shape': [2**62, 2**62]", "y: returned shape [4611686018427387904, ", id="huge shape"),
         pytest.param("'type': 'Tensor', 'device': 'cuda'", "y: returned a tensor on 'cuda'", id="another device"),
@@ -151,12 +152,12 @@ def test_a_false_claim_about_a_tensor_is_incorrect_and_never_troubles_the_judge(
     assert reason in record.reason
 
 
-def test_a_huge_stride_along_an_axis_of_one_is_incorrect(evaluator: Evaluator, submit: Submit) -> None:
-    # Such a stride spans nothing, so that only the attempt to use it shows that it is no stride.
-    huge = claiming("'stride': [10**30 if size == 1 else 1 for size in tensor.shape]")
+def test_a_huge_stride_along_an_axis_of_one_means_nothing(evaluator: Evaluator, submit: Submit) -> None:
+    # Such a stride spans nothing and is never used, so that it must neither trouble the judge nor cost the verdict.
+    huge = claiming("'stride': [2**62 if size == 1 else 1 for size in tensor.shape]")
     number = [case.axes["rows"] for case in checked_cases(SEED)].index(1)
     record = evaluator.evaluate(submit(python(RIGHT, huge)), tier="quick", seed=SEED, case=number)
-    assert record.status == "incorrect"
+    assert record.status == "passed", record.reason
 
 
 def test_an_address_of_the_inputs_in_place_of_an_answer_is_incorrect(evaluator: Evaluator, submit: Submit) -> None:

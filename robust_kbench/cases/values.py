@@ -45,7 +45,10 @@ def _large(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 
 def _sparse(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    return _normal(shape, generator) * (torch.rand(shape, generator=generator) < 0.01)
+    kept = torch.rand(shape, generator=generator) < 0.01
+    if kept.numel():  # an input of zeros alone would let zeros pass
+        kept.view(-1)[int(torch.randint(kept.numel(), (1,), generator=generator))] = True
+    return _normal(shape, generator) * kept
 
 
 def _outliers(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

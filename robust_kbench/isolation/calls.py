@@ -179,11 +179,13 @@ class Caller:
 
 
 def _read(worker: Worker, claim: Claim, slot: Slot) -> torch.Tensor:
-    span = span_of(claim.shape, claim.stride)
+    # The stride of an axis of one element is never used, so it may be any number.
+    stride = tuple(0 if size == 1 else step for size, step in zip(claim.shape, claim.stride, strict=True))
+    span = span_of(claim.shape, stride)
     if span == 0 or claim.pointer is None:
         return torch.empty(slot.shape, dtype=getattr(torch, slot.dtype))
     flat = read_memory(worker.pid, claim.pointer, span * slot.itemsize).view(getattr(torch, slot.dtype))
-    return flat.as_strided(slot.shape, claim.stride).contiguous()
+    return flat.as_strided(slot.shape, stride).contiguous()
 
 
 def _same(shared: torch.Tensor, content: torch.Tensor) -> bool:

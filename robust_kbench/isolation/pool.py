@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from typing import Literal, Self
 
 from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.arena import Arena, sealed_memfd
+from robust_kbench.isolation.folders import discard
 from robust_kbench.isolation.process import Worker
 from robust_kbench.worker import landlock, sandbox, wire
 
@@ -81,7 +81,7 @@ class WarmPool:
         for process in self._warm.values():
             process.close()
         self._warm.clear()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        discard(self._folder)
 
     def warm_up(self, flavour: Flavour) -> None:
         """Start the warm process of `flavour` in the background, so that the first worker need not wait for it."""
@@ -195,8 +195,9 @@ def _remove_stale_folders() -> None:
     """Delete what evaluators that were killed have left behind; those of living processes and of others stay."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         owner = folder.name.split("-")[1]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.getuid():
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # somebody else may be cleaning up too
+            if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.getuid():
+                discard(folder)
 
 
 def _inductor_cache(folder: Path) -> Path:

@@ -8,7 +8,6 @@ import mmap
 import os
 import secrets
 import select
-import shutil
 import signal
 import socket
 import struct
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation import processes
+from robust_kbench.isolation.folders import discard
 from robust_kbench.isolation.protocol import Answer, Loaded, Raised, parse_answer
 from robust_kbench.worker import wire
 
@@ -31,6 +31,7 @@ _LOG_TAIL_BYTES = 4096
 _BIRTH_TIMEOUT_S = 20.0
 _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1 ms
 _PATROL_S = 0.02
+_STOP_TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Worker:
         self._log = bytearray()
         self._log_bytes = 0
         self._status = bytearray()
+        self._is_status_closed = False
         self._scratch = scratch
         self._allowance = allowance
         self._arena_bytes = arena_bytes
@@ -74,7 +76,9 @@ class Worker:
         self._patrolled = 0.0
         self._is_stopped = False
         self.layers: tuple[str, ...] = ()
-        self.pid, self._guardian = self._await_birth()
+        """The sandbox's layers in force, as our own code reported them before it read its first request."""
+        self.pid, self._init, self._guardian = self._await_birth()
+        self._inherited_bytes = processes.private_bytes(self.pid)
 
     def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
         """Have the worker import the submission."""
@@ -85,9 +89,7 @@ class Worker:
         self._send(frame)
         self._wait(wire.FINISHED, nonce, time.monotonic() + timeout_s, "importing the submission")
         answer = self._answer(nonce)
-        if isinstance(answer, Loaded):
-            self.layers = answer.layers
-        elif not isinstance(answer, Raised):
+        if not isinstance(answer, Loaded | Raised):
             raise self._crash("broke the protocol: it answered a load with something else")
         self.park()
         return answer
@@ -120,21 +122,23 @@ class Worker:
         if self._is_stopped:
             return
         stopped: set[int] = set()
+        deadline = time.monotonic() + _STOP_TIMEOUT_S
         try:
             while new := set(self._tree()) - stopped:  # a process may fork while the others are being stopped
+                if time.monotonic() > deadline:
+                    raise TimeoutError("new processes keep turning up")
                 processes.stop(sorted(new))
                 stopped |= new
         except TimeoutError as error:
-            self.kill()
-            raise HarnessError(str(error)) from None
+            raise self._crash(f"cannot be stopped: {error}") from None
         self._is_stopped = True
 
     def kill(self) -> None:
         """End the worker and all that it has started; returns when they are gone."""
-        processes.send([self.pid], signal.SIGKILL)
+        processes.send([self._init], signal.SIGKILL)
         deadline = time.monotonic() + 1.0
-        while not self._exit_status() and processes.state(self._guardian) not in "ZX" and time.monotonic() < deadline:
-            select.select([self._status_fd], [], [], 0.01)
+        while processes.state(self._guardian) not in "ZX" and time.monotonic() < deadline:
+            select.select([], [], [], 0.0005)
         processes.kill_tree(self._guardian)
         self._drain_log()
 
@@ -146,7 +150,7 @@ class Worker:
         self._channel.close()
         os.close(self._log_fd)
         os.close(self._status_fd)
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        discard(self._scratch)
 
     @property
     def log(self) -> str:
@@ -172,7 +176,10 @@ class Worker:
     def _signal(self, word: int, nonce: int) -> None:
         self._words[word] = nonce
         if not self._spin:
-            self._channel.send(b"!")
+            try:
+                self._channel.send(b"!")
+            except OSError as error:
+                raise self._crash(self._cause_of_death() or f"does not read its signals ({error})") from None
 
     def _wait(self, word: int, nonce: int, deadline: float, what: str) -> None:
         words = self._words
@@ -197,8 +204,8 @@ class Worker:
 
     def _consume_signal(self) -> None:
         if not self._spin:
-            with contextlib.suppress(OSError):
-                self._channel.recv(4096, socket.MSG_DONTWAIT)
+            while select.select([self._channel], [], [], 0)[0] and self._channel.recv(4096):
+                pass
 
     def _patrol(self) -> None:
         """Look at what a hostile worker could do while we wait. Raises WorkerCrashed."""
@@ -210,7 +217,7 @@ class Worker:
         members = processes.tree(self.pid)
         if len(members) > self._allowance.processes:
             raise self._crash(f"started more than {self._allowance.processes} processes")
-        if processes.resident_bytes(members) > self._allowance.memory_bytes:
+        if sum(processes.private_bytes(pid) - self._inherited_bytes for pid in members) > self._allowance.memory_bytes:
             raise self._crash(f"used more than {self._allowance.memory_bytes / 2**30:.1f} GiB of memory")
 
     def _crash(self, what: str) -> WorkerCrashed:
@@ -227,20 +234,26 @@ class Worker:
         except ValueError as error:
             raise self._crash(f"broke the protocol: {error}") from None
 
-    def _await_birth(self) -> tuple[int, int]:
+    def _await_birth(self) -> tuple[int, int, int]:
+        """Process ids of worker, first process of its namespaces, and guardian; returns once it is sandboxed."""
         deadline = time.monotonic() + _BIRTH_TIMEOUT_S
         while time.monotonic() < deadline:
             select.select([self._status_fd], [], [], 0.1)
-            for message in self._messages():
-                return int(message["worker"]), int(message["guardian"])
-        raise HarnessError("the warm process forked no worker; is the machine out of memory or processes?")
+            told = {key: value for message in self._messages() for key, value in message.items()}
+            if "layers" in told and "init" in told:
+                self.layers = tuple(told["layers"])
+                (worker,) = processes.children(told["init"])
+                return worker, told["init"], told["guardian"]
+            if "exit" in told:
+                break
+        words = self.log.splitlines()[-1:] or ["it said nothing"]
+        raise HarnessError(f"the warm process started no worker; is the machine out of memory or processes? {words[0]}")
 
-    def _exit_status(self) -> bool:
-        return any("exit" in message for message in self._messages())
-
-    def _messages(self) -> list[dict[str, int]]:
+    def _messages(self) -> list[dict[str, Any]]:
         with contextlib.suppress(BlockingIOError):
-            self._status += os.read(self._status_fd, 4096)
+            while part := os.read(self._status_fd, 4096):
+                self._status += part
+            self._is_status_closed = True
         return [json.loads(line) for line in bytes(self._status).splitlines(keepends=True) if line.endswith(b"\n")]
 
     def _cause_of_death(self) -> str | None:
@@ -250,7 +263,7 @@ class Worker:
                 if code < 0:
                     return f"was killed by {signal.Signals(-code).name}"
                 return f"ended by itself with exit code {code} before it had answered"
-        return None
+        return "killed the processes that watch it" if self._is_status_closed else None
 
     def _drain_log(self) -> None:
         with contextlib.suppress(BlockingIOError, OSError):

@@ -12,10 +12,7 @@ def tree(root: int) -> list[int]:
     """`root` and all its descendants, as process ids of ours."""
     found = [root]
     for pid in found:
-        with contextlib.suppress(OSError):
-            for task in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{task}/children") as file:
-                    found += [int(child) for child in file.read().split()]
+        found += children(pid)
     return found
 
 
@@ -23,15 +20,18 @@ def state(pid: int) -> str:
     """The state letter of /proc (R, S, T, Z, …) of the slowest thread to stop, X when the process is gone."""
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
-        letters = {_task_state(pid, task) for task in tasks}
     except OSError:
         return "X"
-    return next(iter(letters - {"T", "t"}), "T")
+    letters = {_task_state(pid, task) for task in tasks} - {"X"}
+    return next(iter(letters - {"T", "t"}), "T" if letters else "X")
 
 
 def _task_state(pid: int, task: str) -> str:
-    with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
-        return chr(file.read().rpartition(b") ")[2][0])
+    try:
+        with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
+            return chr(file.read().rpartition(b") ")[2][0])
+    except OSError:  # this thread has ended meanwhile
+        return "X"
 
 
 def stop(pids: list[int], timeout_s: float = 1.0) -> None:
@@ -71,11 +71,20 @@ def kill_tree(root: int) -> None:
         time.sleep(0.001)
 
 
-def resident_bytes(pids: list[int]) -> int:
-    """Memory that `pids` hold in all, shared pages counted once each."""
-    total = 0
-    for pid in pids:
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/statm") as file:
-            _, resident, shared, *_ = file.read().split()
-            total += (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
-    return total
+def children(pid: int) -> list[int]:
+    """The direct children of `pid`."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found += [int(child) for child in file.read().split()]
+    return found
+
+
+def private_bytes(pid: int) -> int:
+    """Memory that belongs to `pid` alone or was inherited by it: no files, nothing shared."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
+        for line in file:
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+    return 0

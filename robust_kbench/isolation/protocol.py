@@ -28,7 +28,6 @@ class Loaded(Strict):
 
     nonce: int
     outcome: Literal["loaded"]
-    layers: tuple[_Text, ...] = Field(max_length=32)
 
 
 class Returned(Strict):

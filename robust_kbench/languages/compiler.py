@@ -1,11 +1,13 @@
-"""Run a compiler on hostile source: own session, bounded time, memory and output, an environment of our own making."""
+"""Run a compiler on hostile source: sandboxed, bounded in time, memory and output, in an environment of our making."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,8 +15,6 @@ from robust_kbench.errors import BuildError
 from robust_kbench.languages.built import SOURCES
 
 _LOG_CHARACTERS = 4000
-_LIMITS = 'ulimit -c 0 -t "$1" -v "$2" -f "$3"; shift 3; exec "$@"'
-_MAX_OUTPUT_BYTES = 256 << 20
 _FIRST_ERROR = re.compile(r"^.*?(?:error|undefined reference|not defined)\b.*$", re.MULTILINE | re.IGNORECASE)
 
 
@@ -23,16 +23,16 @@ def run(command: Sequence[str], folder: Path, *, timeout_s: int, memory_bytes: i
 
     Raises BuildError with the first error when it fails, or when it takes longer than `timeout_s`.
     """
-    limits = [str(timeout_s), str(memory_bytes // 1024), str(_MAX_OUTPUT_BYTES // 512)]
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
         "HOME": str(folder),
         "TMPDIR": str(folder),
     }
+    limits = [str(os.getpid()), str(folder), str(timeout_s), str(memory_bytes)]
     with open(folder / "compiler.log", "w+b") as log:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _LIMITS, "sh", *limits, *command],
+            [sys.executable, "-I", "-m", "robust_kbench.worker.builder", *limits, "--", *command],
             cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
         try:
@@ -42,21 +42,17 @@ def run(command: Sequence[str], folder: Path, *, timeout_s: int, memory_bytes: i
         finally:
             _end_session(process)
         log.seek(0)
-        output = (
-            log.read(1 << 20).decode(errors="replace").replace(f"{folder}/{SOURCES}/", "").replace(f"{folder}/", "")
-        )
+        output = log.read(1 << 20).decode(errors="replace")
+    output = output.replace(f"{folder}/", "").replace(f"{SOURCES}/", "")
     if code != 0:
         raise BuildError(_first_error(output, code), output[:_LOG_CHARACTERS])
     return output[:_LOG_CHARACTERS]
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    finally:
-        process.wait()
+    process.wait()
 
 
 def _first_error(output: str, code: int) -> str:

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from robust_kbench.errors import BuildError
-from robust_kbench.languages.built import Built, write_sources
+from robust_kbench.languages import compiler
+from robust_kbench.languages.built import SOURCES, Built, write_sources
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType, Task
+
+_TIMEOUT_S = 20
+_PARSE = """
+import sys
+for name in sys.argv[1:]:
+    try:
+        with open(name, "rb") as file:
+            compile(file.read(), name, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        sys.exit(f"{name}:{error.lineno or 1}: SyntaxError: {error.msg}\\n    {(error.text or '').strip()}")
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        sys.exit(f"{name}:1: {type(error).__name__}: {error}")
+"""
 
 
 def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceKind, folder: Path) -> Built:
     """Write the sources and parse them. Raises BuildError for a syntax error."""
     path = write_sources(submission, folder)
-    check_syntax(submission)
+    check_syntax(submission, folder)
     # Python may call torch.compile or load_inline, which start compilers.
     return Built(path, submission.symbol, submission.abi, compiles_at_run_time=True)
 
 
-def check_syntax(submission: Submission) -> None:
-    """Parse every Python file. Raises BuildError with file, line and the parser's message."""
-    for name, text in submission.sources.items():
-        if name.endswith(".py"):
-            try:
-                compile(text, name, "exec", dont_inherit=True)
-            except SyntaxError as error:
-                raise BuildError(f"{name}:{error.lineno}: {error.msg}", error.text or "") from None
-            except (ValueError, RecursionError, MemoryError) as error:
-                raise BuildError(f"{name}: {error or type(error).__name__}") from None
+def check_syntax(submission: Submission, folder: Path) -> None:
+    """Parse every Python file, in a process with limits: parsing can take time quadratic in a file's length.
+
+    Raises BuildError with file, line and the parser's message.
+    """
+    files = [f"{SOURCES}/{name}" for name in submission.sources if name.endswith(".py")]
+    if files:
+        compiler.run([sys.executable, "-I", "-c", _PARSE, *files], folder, timeout_s=_TIMEOUT_S)

@@ -15,7 +15,7 @@ BFLOAT16_REASON = "bfloat16 cannot be judged under Triton's interpreter, which c
 def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceKind, folder: Path) -> Built:
     """Write the sources and parse them. Raises BuildError for a syntax error."""
     path = write_sources(submission, folder)
-    check_syntax(submission)
+    check_syntax(submission, folder)
     if device == "cpu":
         return Built(path, submission.symbol, submission.abi, execution="interpreted", flavour="triton")
     return Built(path, submission.symbol, submission.abi, compiles_at_run_time=True)

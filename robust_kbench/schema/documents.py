@@ -20,6 +20,7 @@ from robust_kbench.errors import SpecError
 MAX_DOCUMENT_BYTES = 256 * 1024
 _LOOKS_NUMERIC = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
 _PLAIN_INTEGER = re.compile(r"[-+]?(0|[1-9]\d*)$")
+_MAX_DIGITS = 18
 _YAML11_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
 
 
@@ -46,6 +47,8 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:bool":
+                _construct_boolean(self, key)
             if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
                 raise _problem(key, "keys are plain words")
             if key.value in seen:
@@ -56,7 +59,8 @@ class _StrictLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            raise _problem(self.peek_event(), "aliases (*name) are not allowed; write the value out")
+            event = self.get_event()  # type: ignore[no-untyped-call]
+            raise _problem(event, "aliases (*name) are not allowed; write the value out")
         return super().compose_node(parent, index)
 
 
@@ -81,9 +85,18 @@ def _construct_text(loader: Any, node: yaml.ScalarNode) -> str:
 def _construct_integer(loader: Any, node: yaml.ScalarNode) -> int:
     if not _PLAIN_INTEGER.match(node.value):
         raise _problem(node, f"{node.value!r} is read as octal, binary or base 60 by YAML 1.1; write a plain integer")
+    if len(node.value) > _MAX_DIGITS:
+        raise _problem(node, f"a number of {len(node.value)} digits; at most {_MAX_DIGITS} are allowed")
     return int(node.value)
 
 
+def _refuse(loader: Any, node: yaml.ScalarNode) -> None:
+    kind = "a date" if node.tag.endswith("timestamp") else node.tag.rpartition(":")[2]
+    raise _problem(node, f"{node.value!r:.40} is read as {kind} by YAML 1.1; quote it if it is text")
+
+
+for _kind_of_scalar in ("timestamp", "binary"):
+    _StrictLoader.add_constructor(f"tag:yaml.org,2002:{_kind_of_scalar}", _refuse)
 _StrictLoader.add_constructor("tag:yaml.org,2002:int", _construct_integer)
 _StrictLoader.add_constructor("tag:yaml.org,2002:bool", _construct_boolean)
 _StrictLoader.add_constructor("tag:yaml.org,2002:str", _construct_text)
@@ -98,11 +111,20 @@ def read_yaml(text: str, where: str) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise SpecError(f"{where}{line}: {error.problem or error}") from None
+    except yaml.reader.ReaderError as error:
+        number = text[: error.position].count("\n") + 1
+        message = f"the character {error.character!r} is not allowed; save as UTF-8 text"
+        raise SpecError(f"{where}:{number}: {message}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise SpecError(f"{where}: {error or type(error).__name__}".replace("\n", " ")) from None
+        raise SpecError(f"{where}: {_reason(error)}") from None
     if not isinstance(data, dict):
         raise SpecError(f"{where}: expected a mapping of keys to values, got {_kind(data)}")
     return data
+
+
+def _reason(error: Exception) -> str:
+    text = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return text.replace("\n", " ") or type(error).__name__
 
 
 def parse(model: type[Model], data: Mapping[str, Any], where: str) -> Model:

@@ -30,6 +30,8 @@ _FLAG = re.compile(
 )
 MAX_FILE_BYTES = 1024 * 1024
 MAX_FILES = 64
+MAX_NAME = 100
+MAX_DEPTH = 8
 
 
 class SubmissionFile(Strict):
@@ -89,8 +91,13 @@ class Submission(Strict):
     @classmethod
     def _stay_inside(cls, sources: dict[str, str]) -> dict[str, str]:
         for name in sources:
-            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-                raise ValueError(f"{name!r} does not lie inside the submission's directory")
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or not path.parts:
+                raise ValueError(f"{name!r:.80} does not lie inside the submission's directory")
+            if not name.isprintable() or max(map(len, path.parts)) > MAX_NAME or len(path.parts) > MAX_DEPTH:
+                raise ValueError(f"{name!r:.80} is no usable name of a file; rename it")
+            if any(str(parent) in sources for parent in path.parents):
+                raise ValueError(f"{name!r:.80} lies below another file of the submission")
         return sources
 
     @property

@@ -1,4 +1,4 @@
-"""The warm process: it imports torch once and forks a guardian, which forks the worker, for every request."""
+"""The warm process: it imports torch once and forks a guardian for every request, which starts the worker."""
 
 import contextlib
 import gc
@@ -46,7 +46,7 @@ def _import(flavour: str) -> None:
 
 
 def _guard(limits: sandbox.Limits, fds: dict[str, int]) -> None:
-    """The guardian: trusted code between the warm process and the worker; reports how the worker ended."""
+    """The guardian: enters namespaces and forks their first process, whose death ends all others in them."""
     exit_code = 1
     try:
         parent = os.getppid()
@@ -54,25 +54,48 @@ def _guard(limits: sandbox.Limits, fds: dict[str, int]) -> None:
         os.setsid()
         layers = ["own process", *sandbox.enter_namespaces()]
         kernel.die_with_parent(parent)
-        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         guardian = os.getpid()
-        worker = os.fork()
-        if worker == 0:
-            os.close(fds["status"])
-            session.run(limits, layers, guardian, fds)
+        init = os.fork()
+        if init == 0:
+            _lead(limits, layers, guardian, fds)
         for name in ("channel", "control", "arena", "log"):
             os.close(fds[name])
-        _report(fds["status"], {"worker": worker, "guardian": guardian})
-        _, status = os.waitpid(worker, 0)
-        _kill_orphans()
+        _report(fds["status"], {"init": init, "guardian": guardian})
+        _, status = os.waitpid(init, 0)
         _report(fds["status"], {"exit": os.waitstatus_to_exitcode(status)})
         exit_code = 0
     finally:
         os._exit(exit_code)
 
 
+def _lead(limits: sandbox.Limits, layers: list[str], guardian: int, fds: dict[str, int]) -> None:
+    """The first process of the namespaces. The worker is not it, because process 1 is immune to signals of its own.
+
+    It reports how the worker ended and ends itself, which in a pid namespace ends whatever the worker has left behind;
+    elsewhere orphans have become its children, and it kills them.
+    """
+    exit_code = 1
+    try:
+        kernel.die_with_parent(guardian)
+        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+        init = os.getpid()
+        worker = os.fork()
+        if worker == 0:
+            session.run(limits, layers, init, fds)
+        for name in ("channel", "control", "arena", "log"):
+            os.close(fds[name])
+        pid, status = os.wait()
+        while pid != worker:
+            pid, status = os.wait()
+        _report(fds["status"], {"exit": os.waitstatus_to_exitcode(status)})
+        _kill_orphans()
+        exit_code = 0
+    finally:
+        os._exit(exit_code)
+
+
 def _kill_orphans() -> None:
-    """Without a pid namespace, what the worker left behind has become our child: end it, and its children in turn."""
     with contextlib.suppress(OSError):
         while True:
             with open(f"/proc/self/task/{os.getpid()}/children") as file:

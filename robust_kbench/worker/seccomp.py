@@ -50,6 +50,29 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "delete_module": (176, 106),
     "personality": (135, 92),
 }
+# Landlock leaves the metadata of files alone, and memory behind a file descriptor escapes the limit on memory.
+_METADATA: dict[str, tuple[int | None, int | None]] = {
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+}
 _FORKING: dict[str, tuple[int | None, int | None]] = {
     "fork": (57, None),
     "vfork": (58, None),
@@ -108,7 +131,7 @@ def assemble(*, allow_processes: bool, allow_unix_sockets: bool) -> list[Instruc
     ]
     if kernel.MACHINE == "x86_64":
         program += [(_JUMP_ABOVE, 0, 1, _X32_BIT), _deny()]
-    denied = _NUMBERS if allow_processes else _NUMBERS | _FORKING
+    denied = _NUMBERS | _METADATA | ({} if allow_processes else _FORKING)
     for numbers in denied.values():
         if (number := numbers[column]) is not None:
             program += _deny_number(number)

@@ -15,19 +15,23 @@ from typing import Any
 from robust_kbench.worker import kernel, sandbox, wire
 
 
-def run(limits: sandbox.Limits, layers: list[str], guardian: int, fds: dict[str, int]) -> None:
+def run(limits: sandbox.Limits, layers: list[str], parent: int, fds: dict[str, int]) -> None:
     """Never returns. Whatever escapes ends the process with exit code 1 and a traceback in the log."""
     code = 1
     try:
         os.dup2(fds["log"], 1)
         os.dup2(fds["log"], 2)
         os.close(fds["log"])
-        kernel.die_with_parent(guardian)
+        os.setsid()  # a signal to our own group must not reach those who watch us
+        kernel.die_with_parent(parent)
         os.chdir(limits["scratch"])
         os.environ.update(HOME=limits["scratch"], TMPDIR=limits["scratch"])
         tempfile.tempdir = limits["scratch"]  # the warm process may have remembered its own
         layers = sandbox.restrict(limits, layers)
-        _Session(fds, layers).serve()
+        # Told before any foreign code runs, over a pipe that is closed by then.
+        os.write(fds["status"], json.dumps({"layers": layers}).encode() + b"\n")
+        os.close(fds["status"])
+        _Session(fds).serve()
         code = 0
     except EOFError:
         code = 0
@@ -39,12 +43,11 @@ def run(limits: sandbox.Limits, layers: list[str], guardian: int, fds: dict[str,
 
 
 class _Session:
-    def __init__(self, fds: dict[str, int], layers: list[str]) -> None:
+    def __init__(self, fds: dict[str, int]) -> None:
         self._channel = socket.socket(fileno=fds["channel"])
         self._control = mmap.mmap(fds["control"], wire.CONTROL_BYTES)
         self._words = memoryview(self._control).cast("Q")
         self._arena_fd = fds["arena"]
-        self._layers = layers
         self._abi = ""
         self._spin = True
 
@@ -64,7 +67,7 @@ class _Session:
         try:
             self._kernel = loaders.load(request)
             self._abi = request["abi"]
-            answer: dict[str, Any] = {"outcome": "loaded", "layers": self._layers}
+            answer: dict[str, Any] = {"outcome": "loaded"}
         except BaseException as error:
             answer = _raised(error)
         gc.collect()

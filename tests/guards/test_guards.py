@@ -30,7 +30,7 @@ HONEST = st.builds(
     ending=st.sampled_from(["returned", "raised", "crashed", "timed_out"]),
     elapsed_us=st.integers(5, 50_000),
     peer_us=st.integers(5, 5_000),
-    later_us=st.integers(-5_000, 90),
+    later_us=st.integers(-5_000, 45),
 )
 OBJECTIONABLE = st.builds(
     make_observation,

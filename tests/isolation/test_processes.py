@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 import signal
@@ -91,7 +92,7 @@ def test_a_process_that_is_gone_is_skipped_by_everything() -> None:
     processes.kill_tree(process.pid)
     assert processes.state(process.pid) == "X"
     assert processes.tree(process.pid) == [process.pid]
-    assert processes.resident_bytes([process.pid]) == 0
+    assert processes.private_bytes(process.pid) == 0
 
 
 def test_a_process_that_ended_but_was_not_waited_for_is_a_zombie() -> None:
@@ -131,8 +132,11 @@ def test_a_name_with_a_parenthesis_does_not_hide_the_state(tmp_path: Path) -> No
         process.wait()
 
 
-def test_resident_memory_adds_up_over_processes(root: int) -> None:
-    members = processes.tree(root)
-    processes.stop(members)
-    assert processes.resident_bytes(members) == sum(processes.resident_bytes([pid]) for pid in members)
-    assert 4096 <= processes.resident_bytes(members) < 64 << 20
+def test_private_memory_counts_what_a_process_has_written_and_not_what_it_shares() -> None:
+    before = processes.private_bytes(os.getpid())
+    written = bytearray(os.urandom(64 << 20))
+    shared = mmap.mmap(-1, 64 << 20)
+    shared[:] = bytes(written)
+    grown = processes.private_bytes(os.getpid()) - before
+    assert 60 << 20 < grown < 150 << 20
+    assert len(written) == len(shared)

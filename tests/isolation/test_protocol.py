@@ -12,7 +12,7 @@ from robust_kbench.worker import wire
 
 NONCE = 4711
 RETURNED: dict[str, Any] = {"nonce": NONCE, "outcome": "returned", "outputs": []}
-LOADED: dict[str, Any] = {"nonce": NONCE, "outcome": "loaded", "layers": ["seccomp"]}
+LOADED: dict[str, Any] = {"nonce": NONCE, "outcome": "loaded"}
 RAISED: dict[str, Any] = {"nonce": NONCE, "outcome": "raised", "type": "E", "message": "m", "where": "k.py:3"}
 CLAIM: dict[str, Any] = {
     "type": "Tensor",
@@ -91,10 +91,9 @@ def test_a_returned_answer_holds_its_claims() -> None:
     assert answer.outputs[0].model_dump() == {**CLAIM, "shape": (4,), "stride": (1,)}
 
 
-def test_a_loaded_answer_holds_its_layers() -> None:
-    answer = _parse(LOADED)
-    assert isinstance(answer, Loaded)
-    assert answer.layers == ("seccomp",)
+def test_a_worker_has_no_say_in_its_layers() -> None:
+    with pytest.raises(ValueError, match="Extra inputs are not permitted"):
+        parse_answer(json.dumps({**LOADED, "layers": ["a fortress"]}).encode(), NONCE)
 
 
 @pytest.mark.parametrize(("where", "words"), [("k.py:3", "raised E at k.py:3: m"), ("", "raised E: m")])
@@ -124,7 +123,7 @@ def test_an_answer_to_another_request_is_refused(nonce: int) -> None:
         {**RETURNED, "outputs": [{**CLAIM, "data": [1]}]},
         {**RETURNED, "outputs": [{**CLAIM, "type": "x" * 4001}]},
         {**RETURNED, "outputs": {}},
-        {**LOADED, "layers": ["x"] * 33},
+        {**LOADED, "layers": ["a fortress"]},
         {**RAISED, "message": "x" * 4001},
         {**RAISED, "outputs": []},
         {key: value for key, value in RETURNED.items() if key != "nonce"},

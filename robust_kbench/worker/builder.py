@@ -1,0 +1,47 @@
+"""Run a compiler as its author's accomplice: in namespaces, writing to one folder, gone when the judge is gone.
+
+`python -I -m robust_kbench.worker.builder PARENT FOLDER SECONDS MEMORY_BYTES -- COMMAND...`; the exit code is the
+compiler's, or 128 plus the signal that ended it.
+"""
+
+import contextlib
+import os
+import resource
+import sys
+
+from robust_kbench.worker import kernel, landlock, sandbox, seccomp
+
+_MAX_OUTPUT_BYTES = 256 << 20
+
+
+def main() -> None:
+    """Enter the sandbox, fork, and become the compiler."""
+    parent, folder, seconds, memory_bytes = sys.argv[1:5]
+    command = sys.argv[6:]
+    sandbox.enter_namespaces()
+    kernel.die_with_parent(int(parent))
+    watcher = os.getpid()
+    compiler = os.fork()
+    if compiler == 0:
+        _become(command, folder, int(seconds), int(memory_bytes), watcher)
+    _, status = os.waitpid(compiler, 0)
+    code = os.waitstatus_to_exitcode(status)
+    sys.exit(code if code >= 0 else 128 - code)
+
+
+def _become(command: list[str], folder: str, seconds: int, memory_bytes: int, watcher: int) -> None:
+    kernel.die_with_parent(watcher)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_OUTPUT_BYTES, _MAX_OUTPUT_BYTES))
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    with contextlib.suppress(OSError):
+        landlock.allow_writes_only_in(folder)
+    with contextlib.suppress(OSError):
+        seccomp.install(allow_processes=True, allow_unix_sockets=False)
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    main()
