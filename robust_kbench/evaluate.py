@@ -19,7 +19,7 @@ from robust_kbench.checking import check
 from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device, machine, open_device
 from robust_kbench.errors import BuildError, KBenchError, SpecError, Unsupported, UsageError
-from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.isolation.pool import WarmPool, flavour_of
 from robust_kbench.oracle.comparison import RULE
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
@@ -57,9 +57,10 @@ class _Outcome:
 class Evaluator:
     """Judges submissions on one device. Keeps what is expensive to start; use it as a context manager."""
 
-    def __init__(self, device: DeviceKind | str = "auto") -> None:
+    def __init__(self, device: DeviceKind | str = "auto", pool: WarmPool | None = None) -> None:
+        """`pool`: one that has been warming up already; it is closed with the evaluator. Sets torch to one thread."""
         self.device: Device = open_device(device)
-        self._pool = WarmPool()
+        self._pool = pool or WarmPool()
         torch.set_num_threads(1)
 
     def __enter__(self) -> Self:
@@ -142,7 +143,7 @@ class _Run:
 
     def _judge_submission(self) -> None:
         with self._watch.measure("build"), machine_lock.busy():
-            self._pool.warm_up("triton" if self._submission.file.language == "triton" else "torch")
+            self._pool.warm_up(flavour_of(self._submission.file.language))
             candidate = build(
                 CANDIDATE, self._submission, self._task.spec, self._dtypes, self._device, self._pool.scratch()
             )

@@ -47,7 +47,7 @@ def test_every_dtype_is_timed_against_eager_with_equally_many_samples(honest_rec
     for timing in honest_record.timings:
         samples = {name: decode_samples(text) for name, text in timing.sessions[0].samples.items()}
         assert set(samples) == {"candidate", "eager"}
-        assert len(samples["candidate"]) == len(samples["eager"]) >= 8
+        assert len(samples["candidate"]) == len(samples["eager"]) >= 6
         assert min(samples["candidate"] + samples["eager"]) > 1000
 
 

@@ -18,6 +18,7 @@ import pytest
 import torch
 from kernels import RIGHT, ZEROS, check_that_a_good_one_passes, checked_cases, python
 
+import robust_kbench
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.isolation import processes
@@ -439,8 +440,23 @@ def test_the_boundary_holds_for_an_ordinary_user_too(submit: Submit, open_folder
 
 
 def _as_ordinary_user(arguments: list[str], folder: Path) -> str:
+    """Run this interpreter as another user, in a mount namespace where no folder above it is closed to others."""
+    drop = f"exec setpriv --reuid {ORDINARY_USER} --regid {ORDINARY_USER} --clear-groups"
+    script = "\n".join(["set -e", *_opened_folders(folder), f'{drop} "$@"'])
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder)}
     return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, user=ORDINARY_USER, group=ORDINARY_USER,
-        extra_groups=[], stdout=subprocess.PIPE, text=True, timeout=120, check=True,
+        ["unshare", "--mount", "sh", "-c", script, "sh", sys.executable, *arguments],
+        cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, timeout=120, check=True,
     ).stdout  # fmt: skip
+
+
+def _opened_folders(folder: Path) -> Iterator[str]:
+    """Shell commands that put an empty, open folder in place of each closed one, with what is needed mounted below."""
+    needed = {Path(sys.base_prefix), Path(sys.prefix), Path(robust_kbench.__file__).parent.parent}
+    for number, path in enumerate(sorted(needed)):
+        closed = [parent for parent in path.parents if not parent.stat().st_mode & 0o001]
+        if closed:
+            aside = folder / f"aside{number}"
+            yield f"mkdir -p {aside} && mount --bind {path} {aside}"
+            yield f"mount -t tmpfs -o mode=755 tmpfs {closed[-1]}"
+            yield f"mkdir -p {path} && mount --bind {aside} {path}"

@@ -32,8 +32,10 @@ def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor
 
 
 def _lognormal(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    sizes = torch.randn(shape, generator=generator).mul_(0.8).exp_()
-    return torch.where(torch.rand(shape, generator=generator) < 0.5, -sizes, sizes)
+    values = torch.randn(shape, generator=generator)
+    signs = values.view(torch.int32).bitwise_and(1).bitwise_left_shift_(31)  # of a random last bit
+    values.mul_(0.8).exp_().view(torch.int32).bitwise_or_(signs)
+    return values
 
 
 def _integers(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from robust_kbench.cli.jobs import Job
+    from robust_kbench.cli.collect import Job
     from robust_kbench.schema.record import RunRecord
 
 
@@ -44,13 +44,20 @@ def evaluate(
     jobs: Annotated[int, typer.Option(min=1, help="Evaluations at once; measurements take turns.")] = 1,
 ) -> None:
     """Judge submissions. Exit code: 0 all passed, 1 some not, 2 a wrong request or file, 3 our own failure."""
-    from robust_kbench.cli.jobs import collect, run
+    from robust_kbench.cli.collect import collect
     from robust_kbench.errors import UsageError
+    from robust_kbench.isolation.pool import WarmPool, flavour_of
 
     if case is not None and seed is None:
         raise UsageError("--case needs --seed: the case numbers belong to a seed")
     found, code = collect(paths, task)
-    for job, record in run(found, device.value, tier.value, seed, case, jobs):
+    if not found:
+        sys.exit(code)
+    pool = WarmPool()
+    pool.warm_up(flavour_of(found[0].submission.file.language))
+    from robust_kbench.cli.jobs import run  # imports torch, while the warm process does the same
+
+    for job, record in run(found, device.value, tier.value, seed, case, jobs, pool):
         if isinstance(record, str):
             typer.echo(f"error: {record}", err=True)
             code = max(code, 2)

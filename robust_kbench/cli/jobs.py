@@ -7,60 +7,28 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from robust_kbench.cli.collect import Job
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
+from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.progress import Progress as Listener
 from robust_kbench.progress import silent
-from robust_kbench.registry import SUBMISSION_FILE, find_submissions, submission_folders
 from robust_kbench.schema.record import RunRecord, Tier
-from robust_kbench.schema.submission import Submission
-
-
-@dataclass(frozen=True)
-class Job:
-    """One submission and the path that the user would type for it."""
-
-    path: str
-    submission: Submission
-
-
-def collect(paths: Sequence[Path], task: str | None) -> tuple[list[Job], int]:
-    """All submissions below `paths`. Broken ones are told on stderr and cost exit code 2, not the others' verdicts."""
-    jobs, code = [], 0
-    for path in paths:
-        folders = submission_folders(path) if path.is_dir() else []
-        for place in folders or [path]:
-            try:
-                jobs += [Job(str(place), found) for found in find_submissions(_own_file(place), task)]
-            except (SpecError, UsageError) as error:
-                typer.echo(f"error: {error}", err=True)
-                code = 2
-    return jobs, code
-
-
-def _own_file(place: Path) -> Path:
-    """A folder's own submission only, since a tree has been taken apart already."""
-    file = place / SUBMISSION_FILE
-    return file if file.is_file() else place
 
 
 def run(
-    jobs: Sequence[Job], device: str, tier: Tier, seed: int | None, case: int | None, parallel: int
+    jobs: Sequence[Job], device: str, tier: Tier, seed: int | None, case: int | None, parallel: int, pool: WarmPool
 ) -> Iterator[tuple[Job, RunRecord | str]]:
     """Each job with its record, or with the message of an error in its files, in order."""
-    if not jobs:
-        return
     if parallel > 1 and len(jobs) > 1:
+        pool.close()
         yield from _run_parallel(jobs, device, tier, seed, case, parallel)
         return
-    with Evaluator(device) as evaluator:
+    with Evaluator(device, pool) as evaluator:
         for number, job in enumerate(jobs, start=1):
             with _bar(f"{number}/{len(jobs)} {job.submission.name}") as listener:
                 result = _evaluate(evaluator, job, tier, seed, case, listener)

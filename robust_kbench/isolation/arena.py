@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import mmap
 import os
 import random
@@ -12,19 +11,11 @@ from typing import Any
 
 import torch
 
+from robust_kbench.isolation.memfd import sealed_memfd
+
 PAGE_BYTES = 4096
 REDZONE_BYTES = 4096
 _REDZONE = 0xA5
-# Linux values that Python's fcntl module names only from 3.12 on for some of them.
-_ADD_SEALS, _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW = 1033, 1, 2, 4
-
-
-def sealed_memfd(name: str, size_bytes: int) -> int:
-    """A memfd that nobody can resize: a worker that could shrink it would kill the judge with SIGBUS."""
-    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(descriptor, size_bytes)
-    fcntl.fcntl(descriptor, _ADD_SEALS, _SEAL_SHRINK | _SEAL_GROW | _SEAL_SEAL)
-    return descriptor
 
 
 @dataclass(frozen=True)

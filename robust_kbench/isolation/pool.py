@@ -20,13 +20,16 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from robust_kbench.errors import HarnessError
-from robust_kbench.isolation.arena import Arena, sealed_memfd
 from robust_kbench.isolation.folders import discard
+from robust_kbench.isolation.memfd import sealed_memfd
 from robust_kbench.isolation.process import Worker
 from robust_kbench.worker import landlock, sandbox, wire
+
+if TYPE_CHECKING:  # importing torch takes a second, in which a warm process can start
+    from robust_kbench.isolation.arena import Arena
 
 Flavour = Literal["torch", "triton", "inductor"]
 _START_TIMEOUT_S = 120.0
@@ -45,6 +48,11 @@ _FLAVOUR_ENVIRONMENT: dict[Flavour, dict[str, str]] = {
     "inductor": {"TORCHINDUCTOR_COMPILE_THREADS": "1"},
 }
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "CC", "CXX")
+
+
+def flavour_of(language: str) -> Flavour:
+    """The warm process that a submission in `language` needs on the cpu device."""
+    return "triton" if language == "triton" else "torch"
 
 
 @dataclass(frozen=True)

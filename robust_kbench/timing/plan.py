@@ -33,7 +33,7 @@ class Plan:
 
 
 PLANS: dict[Tier, Plan] = {
-    "quick": Plan(sessions=1, warm_up_rounds=2, min_rounds=8, max_rounds=10, max_seconds=0.8),
+    "quick": Plan(sessions=1, warm_up_rounds=1, min_rounds=6, max_rounds=7, max_seconds=0.6),
     "full": Plan(sessions=3, warm_up_rounds=3, min_rounds=12, max_rounds=24, max_seconds=3.0),
     "final": Plan(sessions=5, warm_up_rounds=4, min_rounds=16, max_rounds=20, max_seconds=20.0),
 }

@@ -77,6 +77,7 @@ class TimingSession:
         self._task, self._case, self._plan, self._judge = task, case, plan, judge
         self._contestants = list(contestants)
         self._distributions = distributions
+        self._timed_distributions = [name for name in TIMED_DISTRIBUTIONS if name in task.distributions]
         self._pool, self._device, self._arena, self._watch = pool, device, arena, watch
         self._caller = Caller(task, arena, device=device.kind, copy_out=device.copies_out, timeout_s=timeout_s)
         self._random = random.SystemRandom()
@@ -116,9 +117,10 @@ class TimingSession:
         checks = self._random.sample(self._distributions, len(self._distributions))
         while not self._result.failure and not self._is_enough(rounds, time.monotonic() - started):
             is_warm_up = rounds < self._plan.warm_up_rounds
+            distribution = self._random.choice(self._timed_distributions)
             for contestant in self._random.sample(self._contestants, len(self._contestants)):
                 if contestant.name in self._workers:
-                    self._timed_call(contestant, keep=not is_warm_up, first=rounds in (0, self._plan.warm_up_rounds))
+                    self._timed_call(contestant, distribution, keep=not is_warm_up, first=rounds == 0)
             if checks and not self._result.failure and self._random.random() < 0.7:
                 self._check_call(checks.pop())
             rounds += 1
@@ -126,7 +128,8 @@ class TimingSession:
             self._check_call(checks.pop())
         for contestant in self._contestants:
             if contestant.name in self._workers and not self._result.failure:
-                self._timed_call(contestant, keep=False, first=True)  # nobody behaves only until it was timed
+                # Nobody behaves only until it was timed.
+                self._timed_call(contestant, self._random.choice(self._timed_distributions), keep=False, first=True)
 
     def _is_enough(self, rounds: int, seconds: float) -> bool:
         if rounds < self._plan.warm_up_rounds:
@@ -136,8 +139,7 @@ class TimingSession:
         logs = [statistics.log_ratios(self._result.samples[name], candidate) for name in baselines]
         return self._plan.is_enough(logs, seconds) if logs else len(candidate) >= self._plan.max_rounds
 
-    def _timed_call(self, contestant: Contestant, *, keep: bool, first: bool) -> None:
-        distribution = self._random.choice([name for name in TIMED_DISTRIBUTIONS if name in self._task.distributions])
+    def _timed_call(self, contestant: Contestant, distribution: Distribution, *, keep: bool, first: bool) -> None:
         in_full = first or self._random.random() < self._plan.full_rule_share
         elapsed_ns = self._call(contestant, distribution, in_full=in_full)
         if elapsed_ns is not None and keep:

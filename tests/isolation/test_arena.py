@@ -19,9 +19,9 @@ from robust_kbench.isolation.arena import (
     Slot,
     footprint,
     read_memory,
-    sealed_memfd,
     span_of,
 )
+from robust_kbench.isolation.memfd import sealed_memfd
 from robust_kbench.schema.task import Layout
 
 SHAPE, STRIDE = (4, 8), (8, 1)

@@ -1,0 +1,41 @@
+"""What the paths of a command line stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.registry import SUBMISSION_FILE, find_submissions, submission_folders
+from robust_kbench.schema.submission import Submission
+
+
+@dataclass(frozen=True)
+class Job:
+    """One submission and the path that the user would type for it."""
+
+    path: str
+    submission: Submission
+
+
+def collect(paths: Sequence[Path], task: str | None) -> tuple[list[Job], int]:
+    """All submissions below `paths`. Broken ones are told on stderr and cost exit code 2, not the others' verdicts."""
+    jobs, code = [], 0
+    for path in paths:
+        folders = submission_folders(path) if path.is_dir() else []
+        for place in folders or [path]:
+            try:
+                jobs += [Job(str(place), found) for found in find_submissions(_own_file(place), task)]
+            except (SpecError, UsageError) as error:
+                typer.echo(f"error: {error}", err=True)
+                code = 2
+    return jobs, code
+
+
+def _own_file(place: Path) -> Path:
+    """A folder's own submission only, since a tree has been taken apart already."""
+    file = place / SUBMISSION_FILE
+    return file if file.is_file() else place
