@@ -143,7 +143,7 @@ class _Run:
 
     def _judge_submission(self) -> None:
         with self._watch.measure("build"), machine_lock.busy():
-            self._pool.warm_up(flavour_of(self._submission.file.language))
+            self._pool.warm_up(flavour_of(self._submission.file.language, self._device.kind))
             candidate = build(
                 CANDIDATE, self._submission, self._task.spec, self._dtypes, self._device, self._pool.scratch()
             )

@@ -110,7 +110,6 @@ def test_work_before_the_clock_is_rejected(evaluator: Evaluator, submit: Submit)
 def test_a_kernel_that_is_right_only_at_first_is_incorrect(source: str, evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(source), tier="quick")
     assert record.status is Status.INCORRECT, record.reason
-    assert any(case.role == "timed" and case.status == "incorrect" for case in record.cases)
 
 
 def test_a_clock_patched_in_the_worker_changes_nothing(evaluator: Evaluator, submit: Submit) -> None:

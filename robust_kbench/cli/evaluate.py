@@ -54,7 +54,7 @@ def evaluate(
     if not found:
         sys.exit(code)
     pool = WarmPool()
-    pool.warm_up(flavour_of(found[0].submission.file.language))
+    pool.warm_up(flavour_of(found[0].submission.file.language, device.value))
     from robust_kbench.cli.jobs import run  # imports torch, while the warm process does the same
 
     for job, record in run(found, device.value, tier.value, seed, case, jobs, pool):

@@ -50,9 +50,9 @@ _FLAVOUR_ENVIRONMENT: dict[Flavour, dict[str, str]] = {
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "CC", "CXX")
 
 
-def flavour_of(language: str) -> Flavour:
-    """The warm process that a submission in `language` needs on the cpu device."""
-    return "triton" if language == "triton" else "torch"
+def flavour_of(language: str, device: str) -> Flavour:
+    """The warm process that a submission in `language` starts from: Triton is interpreted only on the cpu device."""
+    return "triton" if language == "triton" and device != "cuda" else "torch"
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,10 @@ class Worker:
 
     def kill(self) -> None:
         """End the worker and all that it has started; returns when they are gone."""
-        processes.send([self._init], signal.SIGKILL)
+        if "pid namespace" in self.layers:
+            processes.send([self._init], signal.SIGKILL)  # and with it, at once, whatever lives in its namespace
+        else:
+            processes.kill_tree(self.pid)  # orphans become children of the first process, which kills them
         deadline = time.monotonic() + 1.0
         while processes.state(self._guardian) not in "ZX" and time.monotonic() < deadline:
             select.select([], [], [], 0.0005)
@@ -190,8 +193,7 @@ class Worker:
                     return
             if not self._spin:
                 select.select([self._channel], [], [], 0.001)
-                continue_waiting = words[word] != nonce
-                if not continue_waiting:
+                if words[word] == nonce:
                     self._consume_signal()
                     return
             now = time.monotonic()

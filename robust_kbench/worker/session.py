@@ -101,8 +101,7 @@ class _Session:
             while words[word] != nonce:
                 pass
         else:
-            while self._words[word] != nonce:
-                self._channel.recv(1)
+            self._channel.recv(1)  # one for each signal: what stayed unread would be taken for the next request
 
     def _signal(self, word: int, nonce: int) -> None:
         self._words[word] = nonce

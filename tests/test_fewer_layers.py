@@ -1,0 +1,83 @@
+"""On a machine that forbids namespaces the verdicts stay the same, nothing is left behind, and nothing is ranked up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from robust_kbench.worker import kernel, seccomp
+
+# Deny unshare to this process and all its children, as many containers do, then judge.
+PROGRAM = """
+import ctypes, json, struct, sys
+from robust_kbench.evaluate import Evaluator
+from robust_kbench.schema.submission import Submission
+from robust_kbench.worker import kernel, seccomp
+
+number = seccomp._NUMBERS["unshare"][list(seccomp._AUDIT_ARCH).index(kernel.MACHINE)]
+filter = [(0x20, 0, 0, 0), *seccomp._deny_number(number), (0x06, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *line) for line in filter))
+program = seccomp._Program(len(filter), ctypes.cast(code, ctypes.c_void_p))
+kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.byref(program))
+with Evaluator("cpu") as evaluator:
+    for text in sys.argv[1:]:
+        record = evaluator.evaluate(Submission.model_validate_json(text), tier="quick", case=0)
+        print(json.dumps([record.status, record.isolation]), flush=True)
+"""
+RIGHT = "torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)"
+LEAVES_A_CHILD = f"""
+import os, time, torch
+
+def rmsnorm(x, weight):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.environ["MARKER"] = "left behind"
+            time.sleep(300)
+        os._exit(0)
+    return {RIGHT}
+"""
+FORKS_WITHOUT_END = "import os\n\ndef rmsnorm(x, weight):\n    while True: os.fork()\n"
+HANGS = "def rmsnorm(x, weight):\n    raise SystemExit(3)\n"
+
+
+def submission(source: str) -> str:
+    file = {
+        "task": "norm/rmsnorm",
+        "language": "python",
+        "abi": "value",
+        "entry_point": "kernel.py::rmsnorm",
+        "dtypes": ["float32"],
+    }
+    return json.dumps({"name": "test", "file": file, "sources": {"kernel.py": source}})
+
+
+def workers() -> set[str]:
+    """Processes that run our worker module, by command line and parent."""
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline") as file:
+                if "robust_kbench.worker" in file.read():
+                    found.add(pid)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(kernel.MACHINE not in seccomp._AUDIT_ARCH, reason="no seccomp filter for this architecture")
+def test_without_namespaces_verdicts_stand_and_nothing_is_left_behind() -> None:
+    before = workers()
+    sources = [LEAVES_A_CHILD, FORKS_WITHOUT_END, HANGS, LEAVES_A_CHILD]
+    command = [sys.executable, "-c", PROGRAM, *map(submission, sources)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [status for status, _ in results] == ["passed", "crashed", "crashed", "passed"], done.stderr
+    assert not {"pid namespace", "user namespace"} & set(results[0][1])
+    assert {"landlock", "seccomp", "no new privileges"} <= set(results[0][1])
+    assert workers() - before == set()
