@@ -18,7 +18,7 @@ from robust_kbench.cases.suite import BUDGETS, INTERPRETED, draw_suite
 from robust_kbench.checking import check
 from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device, machine, open_device
-from robust_kbench.errors import BuildError, KBenchError, SpecError, Unsupported, UsageError
+from robust_kbench.errors import BuildError, HarnessError, KBenchError, SpecError, Unsupported, UsageError
 from robust_kbench.isolation.pool import WarmPool, flavour_of
 from robust_kbench.oracle.comparison import RULE
 from robust_kbench.oracle.reference import Reference
@@ -179,10 +179,7 @@ class _Run:
 
     def _time(self, candidate: Contestant, suite: Suite) -> None:
         with self._watch.measure("timing"):
-            contestants = [candidate]
-            for baseline in baselines_for(self._task, self._tier):
-                folder = self._pool.scratch()
-                contestants.append(build(baseline.name, baseline, self._task.spec, self._dtypes, self._device, folder))
+            contestants = [candidate, *map(self._build_baseline, baselines_for(self._task, self._tier))]
             measured = measure(
                 self._task.spec, contestants, suite.timed, self._tier,
                 judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
@@ -196,6 +193,12 @@ class _Run:
             self._end(*_status_of(self._outcome.cases, self._dtypes))
             if self._outcome.status is Status.PASSED:
                 self._end(Status.INCORRECT, measured.failure)
+
+    def _build_baseline(self, baseline: Submission) -> Contestant:
+        try:
+            return build(baseline.name, baseline, self._task.spec, self._dtypes, self._device, self._pool.scratch())
+        except (BuildError, Unsupported) as error:  # source of ours: not the submission's failure
+            raise HarnessError(f"baseline {baseline.name} of {self._task.spec.name}: {error}") from None
 
     def _guard(self) -> None:
         findings = guards.inspect(self._seen)

@@ -202,3 +202,13 @@ def test_the_store_of_a_record_reads_back_equal(honest_record: RunRecord, tmp_pa
 
     store.append(tmp_path / "records.jsonl", honest_record)
     assert list(store.read(tmp_path / "records.jsonl")) == [honest_record]
+
+
+def test_a_baseline_that_does_not_build_is_our_failure(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = submit("def reference(x, weight) return x", entry_point="kernel.py::reference")
+    monkeypatch.setattr("robust_kbench.evaluate.baselines_for", lambda task, tier: [broken])
+    record = evaluator.evaluate(submit(HONEST), tier="quick")
+    assert record.status is Status.HARNESS_ERROR
+    assert record.reason.startswith("HarnessError: baseline test of norm/rmsnorm: kernel.py:1: SyntaxError")

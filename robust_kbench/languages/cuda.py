@@ -14,7 +14,9 @@ from robust_kbench.schema.task import DeviceKind, FloatDType, Task
 _TIMEOUT_S = 120
 _TORCH_TIMEOUT_S = 300
 _MEMORY_BYTES = 8 << 30
-_NEEDS_DEVICE = "CUDA kernels cannot run on this machine: it has no CUDA device (the source compiles)"
+_NEEDS_DEVICE = (
+    "CUDA kernels cannot run on the cpu device; use --device cuda on a machine with a GPU (the source compiles)"
+)
 _NEEDS_COMPILER = "CUDA kernels cannot be built on this machine: no nvcc on the PATH; install the CUDA toolkit"
 
 
@@ -28,7 +30,9 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
     command += submission.file.build or ["-O3"]
     if submission.abi == "torch":
         if device == "cpu":  # a minute of compiling that nothing could run
-            raise Unsupported("CUDA kernels of abi torch cannot run on this machine: it has no CUDA device")
+            raise Unsupported(
+                "CUDA kernels of abi torch cannot run on the cpu device; use --device cuda on a machine with a GPU"
+            )
         command += [*cpp.torch_options(target.stem), str(entry), "-o", str(target), *cpp.torch_libraries()]
         log = compiler.run(command, folder, timeout_s=_TORCH_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
     else:
