@@ -70,7 +70,7 @@ def test_a_task_that_zeros_pass_measures_nothing(tree: Path) -> None:
 def test_a_submission_of_the_command_line_is_judged_with_the_task(tree: Path) -> None:
     wrong = tree / "mine"
     wrong.mkdir()
-    (wrong / "kernel.py").write_text("def rmsnorm(x, weight):\n    return x * 0\n")
+    (wrong / "kernel.py").write_text("def rmsnorm(x, weight):\n    return x.new_zeros(x.shape)\n")
     (wrong / "submission.yaml").write_text(
         "task: norm/rmsnorm\nlanguage: python\nabi: value\nentry_point: kernel.py::rmsnorm\ndtypes: [float32]\n"
     )

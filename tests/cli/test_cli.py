@@ -13,7 +13,7 @@ from robust_kbench.folders import data_folder
 
 BASELINES = data_folder("baselines")
 WRONG = "import torch\n\ndef rmsnorm(x, weight):\n    y = x * torch.rsqrt(x.square().mean(-1, keepdim=True)) * weight\n"
-ZEROS = "def rmsnorm(x, weight):\n    return x * 0\n"
+ZEROS = "import torch\n\ndef rmsnorm(x, weight):\n    return torch.zeros_like(x)\n"
 
 
 def kbench(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
