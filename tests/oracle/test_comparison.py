@@ -84,7 +84,7 @@ def test_one_wrong_element_of_a_million_is_caught_by_the_third_metric(factor: fl
 def test_the_limits_are_those_of_the_dtype_the_reduction_and_the_row(
     dtype: torch.dtype, shape: tuple[int, ...], whole: float, row: float
 ) -> None:
-    base = UNIT_ROUNDOFF[dtype] + 10 * 2.0**-24
+    base = UNIT_ROUNDOFF[dtype] + 2 * 10 * 2.0**-24
     limits = judge(_exact(*shape).to(dtype), _exact(*shape), None, reduction=100).limits
     assert limits == pytest.approx((whole * base, row * base, 4 * base))
 

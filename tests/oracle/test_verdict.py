@@ -93,7 +93,7 @@ def test_every_wrong_output_is_explained() -> None:
 def test_an_output_is_held_to_its_own_reduction_length(own: str | None, length: int) -> None:
     task = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "reduction": own}})
     limits = _judge(task).verdict(make_observation(case=CASE, outputs=_right(task)), _inputs(task)).limits["y"]
-    assert limits[2] == pytest.approx(4 * 2.0**-24 * (1 + length**0.5), rel=0.01)
+    assert limits[2] == pytest.approx(4 * 2.0**-24 * (1 + 2 * length**0.5), rel=0.01)
 
 
 def test_a_task_that_is_not_deterministic_gets_more_slack() -> None:
