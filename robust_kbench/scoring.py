@@ -15,18 +15,14 @@ _CANDIDATE = "candidate"
 
 @dataclass(frozen=True)
 class CaseScore:
-    """Speed on one timed binding. `fastest` names the baseline that `speedup` is against."""
+    """Speed on one timed binding. `fastest` names the baseline, or several joined by +, that `speedup` is against."""
 
     axes: dict[str, int]
     dtype: FloatDType
     fastest: str
+    speedup: Ratio
     speedups: dict[str, Ratio]
     medians_us: dict[str, float]
-
-    @property
-    def speedup(self) -> Ratio:
-        """Against the fastest baseline."""
-        return self.speedups[self.fastest]
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class DtypeScore:
     @property
     def fastest(self) -> str:
         """The baseline, or several joined by +, that the speedup is against."""
-        return "+".join(sorted({case.fastest for case in self.cases}))
+        return "+".join(sorted({name for case in self.cases for name in case.fastest.split("+")}))
 
     def against(self, baseline: str) -> Ratio | None:
         """Against one named baseline, where every case has it."""
@@ -66,17 +62,27 @@ def score(record: RunRecord) -> dict[FloatDType, DtypeScore]:
 
 
 def score_case(timing: Timing) -> CaseScore:
-    """Choose the fastest baseline on the first session and score it on the others, so that luck is not picked.
+    """Score each session against the baseline that was fastest in all the others.
 
-    With a single session (tier quick, never ranked) the choice and the score share it.
+    A choice and a score from the same samples would favour whichever baseline was lucky, and a choice from one session
+    alone would let an unlucky one flatter the candidate. A single session (tier quick, never ranked) has to do both.
     """
     samples = [_decode(session) for session in timing.sessions]
     baselines = [name for name in samples[0] if name != _CANDIDATE and all(name in s for s in samples)]
-    fastest = min(baselines, key=lambda name: _median(samples[0][name]))
-    scored = samples[1:] or samples
-    speedups = {name: statistics.ratio(_logs(scored, name)) for name in baselines}
-    medians = {name: _median([t for s in scored for t in s[name]]) / 1e3 for name in (_CANDIDATE, *baselines)}
-    return CaseScore(timing.axes, timing.dtype, fastest, speedups, medians)
+    chosen = [_fastest(samples[:i] + samples[i + 1 :] or samples, baselines) for i in range(len(samples))]
+    logs = [log for s, name in zip(samples, chosen, strict=True) for log in _logs([s], name)]
+    return CaseScore(
+        axes=timing.axes,
+        dtype=timing.dtype,
+        fastest="+".join(sorted(set(chosen))),
+        speedup=statistics.ratio(logs),
+        speedups={name: statistics.ratio(_logs(samples, name)) for name in baselines},
+        medians_us={name: _median([t for s in samples for t in s[name]]) / 1e3 for name in (_CANDIDATE, *baselines)},
+    )
+
+
+def _fastest(sessions: Sequence[dict[str, list[int]]], baselines: Sequence[str]) -> str:
+    return min(baselines, key=lambda name: _median([_median(session[name]) for session in sessions]))
 
 
 def _decode(session: Session) -> dict[str, list[int]]:
