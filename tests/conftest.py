@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -9,6 +10,9 @@ import pytest
 
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.schema.submission import Submission, SubmissionFile
+
+NO_COMPILER = shutil.which("g++") is None
+needs_compiler = pytest.mark.skipif(NO_COMPILER, reason="no g++ on the PATH; Debian: apt-get install g++")
 
 
 class Submit(Protocol):
@@ -28,6 +32,8 @@ def submit() -> Submit:
     suffix = {"python": "py", "triton": "py", "cpp": "cpp", "cuda": "cu"}
 
     def make(source: str, *, language: str = "python", abi: str = "value", **keys: object) -> Submission:
+        if language == "cpp" and NO_COMPILER:
+            pytest.skip("no g++ on the PATH; Debian: apt-get install g++")
         file = f"kernel.{suffix[language]}"
         fields = {
             "task": "norm/rmsnorm",

@@ -20,7 +20,7 @@ from robust_kbench.evaluate import Evaluator
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 if TYPE_CHECKING:
-    from conftest import Submit
+    from conftest import Submit, needs_compiler
 
 
 @pytest.fixture(autouse=True)
@@ -332,6 +332,7 @@ def test_what_a_submission_says_without_end_still_fits_into_a_record(
         pytest.param("../../x", id="outside its folder"),
     ],
 )
+@needs_compiler
 def test_a_source_with_a_hostile_name_is_not_our_failure(name: str, evaluator: Evaluator) -> None:
     status = None
     with contextlib.suppress(KBenchError, ValidationError):  # refused at the door is as good

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Submit
+from conftest import NO_COMPILER, Submit
 
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
@@ -32,6 +32,8 @@ TRITON_ALL = (data_folder("baselines") / "norm/rmsnorm/triton_tile/kernel.py").r
 
 @pytest.fixture(scope="module")
 def honest_record(evaluator: Evaluator) -> RunRecord:
+    if NO_COMPILER:
+        pytest.skip("no g++ on the PATH; Debian: apt-get install g++")
     kernel = read_submission(data_folder("baselines") / "norm/rmsnorm/cpp_simd")
     return evaluator.evaluate(kernel, tier="quick")
 

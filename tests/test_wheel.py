@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from conftest import needs_compiler
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.slow
@@ -44,6 +45,7 @@ def test_the_wheel_carries_every_task_and_every_baseline(wheel: Path) -> None:
     assert "robust_kbench/languages/include/kbench.h" in names
 
 
+@needs_compiler
 def test_it_lists_scaffolds_and_judges_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     kbench = installed / "bin" / "kbench"
     for arguments in (["tasks"], ["new", "norm/rmsnorm", "mine", "-l", "cpp"], ["evaluate", "mine", "--tier", "quick"]):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import needs_compiler
 
 from robust_kbench.folders import data_folder
 
@@ -101,7 +102,7 @@ def test_a_wrong_request_gets_one_clear_line(arguments: list[str], message: str,
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("language", ["python", "cpp", "triton"])
+@pytest.mark.parametrize("language", ["python", pytest.param("cpp", marks=needs_compiler), "triton"])
 def test_a_scaffolded_submission_passes(language: str, tmp_path: Path) -> None:
     written = kbench("new", "norm/rmsnorm", "mine", "--language", language, cwd=tmp_path)
     assert written.returncode == 0, written.stderr

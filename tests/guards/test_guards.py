@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -194,3 +195,18 @@ def test_a_finding_on_a_task_with_many_inputs_still_fits_a_record() -> None:
 def test_every_module_of_the_package_is_one_of_the_guards() -> None:
     modules = {guard.__module__ for guard in guards.GUARDS}
     assert modules == {f"robust_kbench.guards.{name}" for name in ("mutation", "bounds", "processes", "clock")}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_machine_on_which_wake_ups_take_milliseconds_at_random_costs_nobody_the_verdict(seed: int) -> None:
+    draw = random.Random(seed)
+    wakes = [(30_000 + draw.choice([0, 4_000_000]), 30_000 + draw.choice([0, 4_000_000])) for _ in range(30)]
+    seen = [make_observation(role="timed", wake_ns=mine, peer_wake_ns=peer) for mine, peer in wakes]
+    assert list(clock.inspect(seen)) == []
+
+
+def test_an_excess_in_nearly_every_call_is_rejected_on_such_a_machine_too() -> None:
+    draw = random.Random(1)
+    peers = [30_000 + draw.choice([0, 4_000_000]) for _ in range(30)]
+    seen = [make_observation(role="timed", wake_ns=peer + 500_000, peer_wake_ns=peer) for peer in peers]
+    assert [finding.severity for finding in clock.inspect(seen)] == ["reject"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from conftest import needs_compiler
 
 from robust_kbench import contestant
 from robust_kbench.cases.values import make_inputs
@@ -23,7 +24,7 @@ from robust_kbench.oracle.comparison import judge
 from robust_kbench.registry import load_task, read_submission
 from robust_kbench.schema.case import Case
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs_compiler]
 Benchmark = Callable[..., Any]
 CPP = data_folder("baselines") / "norm/rmsnorm/cpp_simd"
 
