@@ -20,7 +20,7 @@ from robust_kbench.evaluate import Evaluator
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 if TYPE_CHECKING:
-    from conftest import Submit, needs_compiler
+    from conftest import Submit
 
 
 @pytest.fixture(autouse=True)
