@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from conftest import needs_compiler
 from kernels import CPP_ANSWER, RIGHT, SEED, ZEROS, check_that_a_good_one_passes, checked_cases, native, python
 from pydantic import ValidationError
 
