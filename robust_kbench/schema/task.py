@@ -197,11 +197,6 @@ class Task(Strict):
         """Inputs and outputs, in the order in which abi `c` passes them."""
         return {**self.inputs, **self.outputs}
 
-    @property
-    def family(self) -> str:
-        """The first half of the name."""
-        return self.name.partition("/")[0]
-
 
 def shape_of(tensor: Input | Output, axes: Mapping[str, int]) -> tuple[int, ...]:
     """The sizes of `tensor` with `axes` bound."""

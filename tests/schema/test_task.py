@@ -229,4 +229,3 @@ def test_the_variable_dtype_follows_the_case_and_a_fixed_one_does_not() -> None:
 def test_tensors_come_in_the_order_of_the_calling_convention() -> None:
     task = make_task(inputs={"weight": WEIGHT, "x": X}, outputs={"z": {}, "y": {}})
     assert list(task.tensors) == ["weight", "x", "z", "y"]
-    assert task.family == "norm"
