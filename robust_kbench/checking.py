@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from robust_kbench import emulation
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
-from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
+from robust_kbench.emulation import Mode
+from robust_kbench.errors import Unsupported, WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
+from robust_kbench.languages import cuda
+from robust_kbench.languages.built import Built
 from robust_kbench.languages.triton import BFLOAT16_REASON
 from robust_kbench.oracle.verdict import Judge, not_checked
 from robust_kbench.progress import Progress
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.defect import UNSUPPORTED, WORK_LIMIT, Defect
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult
 from robust_kbench.schema.task import FloatDType, Task
@@ -47,8 +53,13 @@ def check(
     device: Device,
     watch: Stopwatch,
     progress: Progress,
+    searches_defects: bool = False,
 ) -> Checked:
-    """Judge `cases`, dtype by dtype, each in a worker of its own."""
+    """Judge `cases`, dtype by dtype, each in a worker of its own.
+
+    `searches_defects` runs small cases of an emulated kernel under the checker as well; failing ones always are.
+    Raises Unsupported when the kernel uses what the emulator cannot run.
+    """
     checked = Checked()
     arena = Arena(max(case_footprint(task, case) for case in cases) * 2)
     try:
@@ -57,9 +68,8 @@ def check(
             if dtype == "bfloat16" and contestant.execution == "interpreted":
                 checked.results += [not_checked(case, BFLOAT16_REASON) for case in mine]
             else:
-                _DtypeCheck(task, contestant, dtype, judge, pool, device, arena, watch).run(
-                    mine, checked, progress, len(cases)
-                )
+                check = _DtypeCheck(task, contestant, dtype, judge, pool, device, arena, watch, searches_defects)
+                check.run(mine, checked, progress, len(cases))
     finally:
         arena.close()
     return checked
@@ -78,12 +88,15 @@ class _DtypeCheck:
         device: Device,
         arena: Arena,
         watch: Stopwatch,
+        searches_defects: bool,
     ) -> None:
         timeout_s = CASE_TIMEOUT_S[contestant.execution]
         self._caller = Caller(task, arena, device=device.kind, copy_out=device.copies_out, timeout_s=timeout_s)
         self._task, self._contestant, self._dtype, self._judge = task, contestant, dtype, judge
         self._pool, self._device, self._arena, self._watch = pool, device, arena, watch
-        self._worker: Worker | None = None
+        self._searches_defects = searches_defects
+        self._workers: dict[Path, Worker] = {}
+        self._layers: tuple[str, ...] = ()
 
     def run(self, cases: Sequence[Case], checked: Checked, progress: Progress, total: int) -> None:
         deaths = 0
@@ -93,41 +106,104 @@ class _DtypeCheck:
                     checked.results.append(not_checked(case, f"not run: the worker had died {deaths} times"))
                     continue
                 result = self._one(case, checked)
-                deaths += result.status in ("crashed", "timed_out") and self._worker is None
+                deaths += result.status in ("crashed", "timed_out") and not self._workers
                 progress("cases", len(checked.results), total)
         finally:
-            self._drop()
+            checked.layers = self._layers
+            self._drop_all()
 
     def _one(self, case: Case, checked: Checked) -> CaseResult:
         with self._watch.measure("references"):
             inputs = make_inputs(self._task, case)
-        observation = self._observe(case, inputs, checked)
-        self._watch.add("kernels", observation.elapsed_ns / 1e9)
-        if observation.ending in ("crashed", "timed_out"):
-            self._drop()
-        with self._watch.measure("references"):
-            result = self._judge.verdict(observation, inputs).result
-        checked.seen.append(_without_outputs(observation))
+        results: list[CaseResult] = []
+        seen: list[Observation] = []
+        for built, mode in self._runs(case, results, seen):
+            observation = self._observe(case, inputs, built, mode)
+            self._watch.add("kernels", observation.elapsed_ns / 1e9)
+            if observation.ending in ("crashed", "timed_out") or observation.defects:
+                self._drop(built.path)
+            with self._watch.measure("references"):
+                results.append(self._judge.verdict(observation, inputs).result)
+            seen.append(_without_outputs(observation))
+            checked.log = checked.log or observation.log
+        result = _with_defects(_worst(results), seen)
+        checked.seen += seen
         checked.results.append(result)
-        checked.log = checked.log or observation.log
         return result
 
-    def _observe(self, case: Case, inputs: Inputs, checked: Checked) -> Observation:
+    def _runs(
+        self, case: Case, results: Sequence[CaseResult], seen: Sequence[Observation]
+    ) -> Iterator[tuple[Built, Mode | None]]:
+        """A native kernel runs once; an emulated one in several orders, until one of them goes wrong.
+
+        It runs under the checker too if that was asked for, and wherever a bad result needs explaining.
+        """
+        built = self._contestant.built[self._dtype]
+        if (instrument := self._contestant.instrument) is None:
+            yield built, None
+            return
+        for mode in emulation.modes(case):
+            yield built, mode
+            if results[-1].status != "passed":
+                break
+        is_explained = any(observation.defects for observation in seen)
+        is_small = emulation.is_small(case_footprint(self._task, case))
+        if (results[-1].status != "passed" and not is_explained) or (self._searches_defects and is_small):
+            yield instrument(self._dtype), emulation.under_checker(case)
+
+    def _observe(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
         try:
-            if self._worker is None:
-                self._worker = self._contestant.start(self._pool, self._arena, self._device, self._dtype)
-                checked.layers = self._worker.layers
+            if (worker := self._workers.get(built.path)) is None:
+                worker = self._contestant.start(self._pool, self._arena, self._device, self._dtype, built)
+                self._workers[built.path] = worker
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} (import)", error.log)
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
-        return self._caller.call(self._worker, self._contestant.abi, case, inputs)
+        self._layers = worker.layers
+        observation = self._caller.call(worker, self._contestant.abi, case, inputs, emulation=mode)
+        if not observation.reports:
+            return observation
+        defects = cuda.defects(observation.reports, built, self._contestant.submission)
+        _raise_unsupported(defects)
+        return replace(observation, defects=defects)
 
-    def _drop(self) -> None:
-        if self._worker is not None:
+    def _drop(self, path: Path) -> None:
+        if (worker := self._workers.pop(path, None)) is not None:
             with suppress(OSError):
-                self._worker.close()
-            self._worker = None
+                worker.close()
+
+    def _drop_all(self) -> None:
+        for path in list(self._workers):
+            self._drop(path)
+
+
+_SEVERITY = ("crashed", "timed_out", "incorrect", "not_checked", "passed")
+
+
+def _worst(results: Sequence[CaseResult]) -> CaseResult:
+    return min(results, key=lambda result: _SEVERITY.index(result.status))
+
+
+def _with_defects(result: CaseResult, seen: Sequence[Observation]) -> CaseResult:
+    """Undefined behaviour explains whatever came out, so that a wrong answer beside it is no verdict of its own."""
+    defects = [defect for observation in seen for defect in observation.defects]
+    if result.status == "passed":
+        return result
+    if (endless := next((defect for defect in defects if defect.kind == WORK_LIMIT), None)) is not None:
+        return result.model_copy(update={"status": "timed_out", "reason": str(endless)[:1000]})
+    undefined = next((defect for defect in defects if defect.is_undefined_behaviour), None)
+    if undefined is None:
+        return result
+    reason = f"undefined behaviour: {undefined}; what came out was {result.status}"
+    return result.model_copy(update={"status": "not_checked", "reason": reason[:1000]})
+
+
+def _raise_unsupported(defects: Sequence[Defect]) -> None:
+    for defect in defects:
+        if defect.kind == UNSUPPORTED:
+            at = f" at {defect.place}" if defect.place else ""
+            raise Unsupported(f"{defect.message}{at} cannot be emulated; a CUDA device can run it")
 
 
 def _without_outputs(observation: Observation) -> Observation:

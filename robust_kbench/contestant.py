@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.isolation.protocol import Raised
+from robust_kbench.languages import cuda
 from robust_kbench.languages.built import Built
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import FloatDType, Task
@@ -31,6 +33,8 @@ class Contestant:
     name: str
     submission: Submission
     built: dict[FloatDType, Built]
+    instrument: Callable[[FloatDType], Built] | None = None
+    """Builds for the emulator's checker; None where kernels are not emulated."""
 
     @property
     def abi(self) -> str:
@@ -42,16 +46,19 @@ class Contestant:
         """How the kernels run here."""
         return next(iter(self.built.values())).execution
 
-    def start(self, pool: WarmPool, arena: Arena, device: Device, dtype: FloatDType) -> Worker:
-        """A fresh worker with the artefact of `dtype` loaded; the caller closes it.
+    def start(
+        self, pool: WarmPool, arena: Arena, device: Device, dtype: FloatDType, built: Built | None = None
+    ) -> Worker:
+        """A fresh worker with the artefact of `dtype` loaded, or with `built`; the caller closes it.
 
         Raises WorkerCrashed or WorkerTimedOut when the submission cannot be imported.
         """
-        built = self.built[dtype]
+        built = built or self.built[dtype]
         allowance = Allowance(
             allow_processes=built.compiles_at_run_time,
             gpu=device.kind == "cuda",
-            core=device.worker_core,
+            # What is never timed may use every core.
+            core=None if built.execution == "emulated" else device.worker_core,
         )
         worker = pool.start(built.flavour, arena, allowance)
         try:
@@ -76,5 +83,16 @@ def build(
         built = languages.build(submission, task, dtype, device.kind, target)
         return replace(built, flavour="inductor") if name == COMPILE else built
 
+    @functools.cache
+    def instrument(dtype: FloatDType) -> Built:
+        target = folder / name / f"{dtype}-checked"
+        target.mkdir(parents=True)
+        return cuda.emulate(submission, task, dtype, target, checked=True)
+
+    # A torch extension finds out at run time what it is called with.
+    distinct = dtypes[:1] if submission.abi == "torch" else dtypes
     with ThreadPoolExecutor(_BUILD_THREADS) as threads:
-        return Contestant(name, submission, dict(zip(dtypes, threads.map(build_one, dtypes), strict=True)))
+        built = dict(zip(distinct, threads.map(build_one, distinct), strict=True))
+    every = {dtype: built.get(dtype, built[distinct[0]]) for dtype in dtypes}
+    is_emulated = built[distinct[0]].execution == "emulated"
+    return Contestant(name, submission, every, instrument if is_emulated else None)

@@ -171,6 +171,7 @@ class _Run:
             checked = check(
                 self._task.spec, candidate, suite.checked,
                 judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
+                searches_defects=self._tier != "quick",
             )  # fmt: skip
         self._outcome.cases = sorted(checked.results, key=_position(suite))
         self._outcome.layers = checked.layers
@@ -204,7 +205,8 @@ class _Run:
         findings = guards.inspect(self._seen)
         self._outcome.findings += findings
         objection = next((finding for finding in findings if finding.severity == "reject"), None)
-        if objection and self._outcome.status is Status.PASSED:
+        # Where undefined behaviour spoilt the cases, none may be left that was checked.
+        if objection and self._outcome.status in (Status.PASSED, Status.UNSUPPORTED):
             self._end(Status.REJECTED, f"{objection.guard}: {objection.message}")
 
     def _end(self, status: Status, reason: str, log: str = "") -> None:

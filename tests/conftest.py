@@ -32,7 +32,7 @@ def submit() -> Submit:
     suffix = {"python": "py", "triton": "py", "cpp": "cpp", "cuda": "cu"}
 
     def make(source: str, *, language: str = "python", abi: str = "value", **keys: object) -> Submission:
-        if language == "cpp" and NO_COMPILER:
+        if language in ("cpp", "cuda") and NO_COMPILER:
             pytest.skip("no g++ on the PATH; Debian: apt-get install g++")
         file = f"kernel.{suffix[language]}"
         fields = {

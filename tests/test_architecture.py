@@ -17,9 +17,9 @@ ROOT = Path(robust_kbench.__file__).parent
 ROWS: tuple[set[str], ...] = (
     {"version", "errors", "progress", "folders", "catalogue", "machine_lock"},
     {"schema"},
-    {"registry", "stopwatch"},
+    {"registry", "stopwatch", "emulator"},
     {"cases", "languages", "devices", "guards", "worker", "store"},
-    {"oracle", "isolation"},
+    {"oracle", "isolation", "emulation"},
     {"baselines", "contestant"},
     {"checking", "timing"},
     {"evaluate", "scoring"},

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import needs_compiler
 
+from robust_kbench.emulator.report import KINDS
 from robust_kbench.leaderboard.rows import COLUMNS
 from robust_kbench.schema.record import Status
 from robust_kbench.schema.submission import SubmissionFile
@@ -90,3 +91,9 @@ def test_the_documents_speak_of_every_command() -> None:
     text = "".join(page.read_text() for page in PAGES)
     assert verbs
     assert [verb for verb in verbs if f"kbench {verb}" not in text] == []
+
+
+def test_every_kind_of_defect_is_documented_with_its_meaning() -> None:
+    text = (ROOT / "docs/emulator.md").read_text()
+    section = text.partition("<!-- kinds -->")[2].partition("<!-- end of kinds -->")[0]
+    assert dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE)) == KINDS

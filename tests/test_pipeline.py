@@ -107,13 +107,6 @@ def test_bfloat16_under_the_interpreter_is_neither_accepted_nor_refused(evaluato
     assert statuses == {("float32", "passed"), ("bfloat16", "not_checked")}
 
 
-def test_a_cuda_kernel_without_a_device_is_unsupported_and_says_why(evaluator: Evaluator) -> None:
-    folder = next(iter(sorted(data_folder("baselines").glob("norm/rmsnorm/cuda_*"))))
-    record = evaluator.evaluate(read_submission(folder), tier="quick")
-    assert record.status is Status.UNSUPPORTED
-    assert record.reason.startswith("CUDA kernels cannot")
-
-
 def test_a_replay_draws_the_same_cases_with_the_same_inputs(evaluator: Evaluator, submit: Submit) -> None:
     first = evaluator.evaluate(submit(HONEST), tier="quick")
     again = evaluator.evaluate(submit(HONEST), tier="quick", seed=first.seed)

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from robust_kbench.guards import bounds, clock, mutation, processes
+from robust_kbench.guards import bounds, clock, mutation, processes, undefined_behaviour
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 
 Guard = Callable[[Sequence[Observation]], Iterable[Finding]]
 
-GUARDS: tuple[Guard, ...] = (mutation.inspect, bounds.inspect, processes.inspect, clock.inspect)
+GUARDS: tuple[Guard, ...] = (
+    mutation.inspect,
+    bounds.inspect,
+    processes.inspect,
+    clock.inspect,
+    undefined_behaviour.inspect,
+)
 
 
 def inspect(seen: Sequence[Observation]) -> tuple[Finding, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from robust_kbench.cases import layouts
 from robust_kbench.cases.values import Inputs
+from robust_kbench.emulation import Mode
 from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation import processes
 from robust_kbench.isolation.arena import Arena, Slot, footprint, read_memory, span_of
@@ -44,9 +46,19 @@ class Caller:
         self._timeout_s = timeout_s
 
     def call(
-        self, worker: Worker, abi: str, case: Case, inputs: Inputs, *, before: Callable[[], None] = lambda: None
+        self,
+        worker: Worker,
+        abi: str,
+        case: Case,
+        inputs: Inputs,
+        *,
+        before: Callable[[], None] = lambda: None,
+        emulation: Mode | None = None,
     ) -> Observation:
-        """Call the kernel once. `before` runs last before the clock, for example to empty caches."""
+        """Call the kernel once. `before` runs last before the clock, for example to empty caches.
+
+        `emulation` says how a kernel that was built for the emulator runs.
+        """
         self._arena.begin(case_footprint(self._task, case))
         placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
         outputs = self._output_slots(case)
@@ -64,6 +76,9 @@ class Caller:
             "outputs": [slot.describe() for slot in outputs.values()] if passes_outputs else [],
             "axes": list(case.axes.values()),
         }
+        if emulation is not None:
+            tensors = {name: item.slot for name, item in placed.items()} | (outputs if passes_outputs else {})
+            request["emulation"] = emulation.request() | {"tensors": _named(tensors, initialised=placed)}
         try:
             reply = worker.call(request, fill, copy_out=self._copy_out, timeout_s=self._timeout_s)
         except WorkerTimedOut as error:
@@ -109,7 +124,7 @@ class Caller:
     ) -> Observation:
         answer = reply.answer
         if isinstance(answer, Raised):
-            return Observation(case, "raised", str(answer), worker.log)
+            return Observation(case, "raised", str(answer), worker.log, reports=_plain(answer))
         if not isinstance(answer, Returned):
             return Observation(
                 case, "crashed", "broke the protocol: it answered a call with something else", worker.log
@@ -135,6 +150,7 @@ class Caller:
             wake_ns=reply.wake_ns,
             event_ns=answer.event_ns if self._device == "cuda" else None,
             left_processes=len(processes.tree(worker.pid)) - 1,
+            reports=_plain(answer),
         )
 
     def _copy(self, slot: Slot) -> torch.Tensor:
@@ -176,6 +192,17 @@ class Caller:
         if span_of(claim.shape, claim.stride) > _MAX_SPAN_FACTOR * max(1, slot.span):
             return f"returned a view with strides {list(claim.stride)}; return a dense tensor"
         return None
+
+
+def _named(slots: Mapping[str, Slot], *, initialised: Collection[str]) -> list[dict[str, object]]:
+    return [
+        {"name": name, "offset": slot.offset, "size": slot.nbytes, "initialised": name in initialised}
+        for name, slot in slots.items()
+    ]
+
+
+def _plain(answer: Raised | Returned) -> tuple[dict[str, Any], ...]:
+    return tuple(report.model_dump(exclude_none=True) for report in answer.reports)
 
 
 def _read(worker: Worker, claim: Claim, slot: Slot) -> torch.Tensor:

@@ -23,6 +23,41 @@ class Claim(Strict):
     pointer: _Word | None = None
 
 
+class Place(Strict):
+    """Where the emulator found something: a line, or an offset in the artefact."""
+
+    file: _Text = ""
+    line: _Word = 0
+    offset: _Word | None = None
+
+
+_Position = tuple[_Word, _Word, _Word]
+
+
+class OtherEnd(Strict):
+    """The earlier access of a race."""
+
+    place: Place
+    block: _Position
+    thread: _Position
+
+
+class Reported(Strict):
+    """One finding of the emulator's checker, which lives in the worker."""
+
+    kind: _Text
+    message: _Text
+    kernel: _Text
+    count: _Word
+    place: Place
+    block: _Position | None = None
+    thread: _Position | None = None
+    other: OtherEnd | None = None
+
+
+_Reports = Annotated[tuple[Reported, ...], Field(max_length=16)]
+
+
 class Loaded(Strict):
     """The submission was imported."""
 
@@ -37,6 +72,7 @@ class Returned(Strict):
     outcome: Literal["returned"]
     outputs: tuple[Claim, ...] = Field(max_length=16)
     event_ns: _Word | None = None
+    reports: _Reports = ()
 
 
 class Raised(Strict):
@@ -47,6 +83,7 @@ class Raised(Strict):
     type: _Text
     message: _Text
     where: _Text
+    reports: _Reports = ()
 
     def __str__(self) -> str:
         place = f" at {self.where}" if self.where else ""

@@ -36,6 +36,7 @@ class Built:
             "path": str(self.path),
             "symbol": self.symbol,
             "device": device,
+            "execution": self.execution,
             "environment": dict(self.environment),
         }
 

@@ -18,8 +18,15 @@ _LOG_CHARACTERS = 4000
 _FIRST_ERROR = re.compile(r"^.*?(?:error|undefined reference|not defined)\b.*$", re.MULTILINE | re.IGNORECASE)
 
 
-def run(command: Sequence[str], folder: Path, *, timeout_s: int, memory_bytes: int = 4 << 30) -> str:
-    """Run `command` in `folder` and return what it printed.
+def run(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    timeout_s: int,
+    memory_bytes: int = 4 << 30,
+    max_characters: int = _LOG_CHARACTERS,
+) -> str:
+    """Run `command` in `folder` and return the first `max_characters` of what it printed.
 
     Raises BuildError with the first error when it fails, or when it takes longer than `timeout_s`.
     """
@@ -46,7 +53,7 @@ def run(command: Sequence[str], folder: Path, *, timeout_s: int, memory_bytes: i
     output = output.replace(f"{folder}/", "").replace(f"{SOURCES}/", "")
     if code != 0:
         raise BuildError(_first_error(output, code), output[:_LOG_CHARACTERS])
-    return output[:_LOG_CHARACTERS]
+    return output[:max_characters]
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:

@@ -38,10 +38,16 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
     return Built(target, submission.symbol, submission.abi, log=log)
 
 
-def c_options(submission: Submission, task: Task, dtype: FloatDType, folder: Path) -> list[str]:
-    """Define the element type and include the declaration of the entry point before everything else."""
+def c_options(
+    submission: Submission, task: Task, dtype: FloatDType, folder: Path, *, guarded: bool = False
+) -> list[str]:
+    """Define the element type and include the declaration of the entry point before everything else.
+
+    `guarded` adds the emulator's own entry point.
+    """
     prelude = folder / "kbench_entry_point.h"
-    prelude.write_text(signature.prelude(submission, task))
+    wrapper = signature.guarded(task, submission.symbol) if guarded else ""
+    prelude.write_text(signature.prelude(submission, task) + wrapper)
     return [f"-DKBENCH_T={signature.element_type(submission.file.language, dtype)}", "-include", str(prelude)]
 
 

@@ -1,48 +1,163 @@
-"""CUDA C++: compiled by nvcc; executed on the cuda device."""
+"""CUDA C++: compiled by nvcc for the cuda device, rewritten and compiled by g++ for the emulator on the cpu device."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from robust_kbench.errors import Unsupported
-from robust_kbench.languages import compiler, cpp
-from robust_kbench.languages.built import Built, write_sources
+from robust_kbench.emulator import report, rewrite, toolchain, torch_headers
+from robust_kbench.errors import BuildError, Unsupported
+from robust_kbench.languages import compiler, cpp, signature
+from robust_kbench.languages.built import SOURCES, Built, write_sources
+from robust_kbench.schema.defect import Defect
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType, Task
 
 _TIMEOUT_S = 120
 _TORCH_TIMEOUT_S = 300
 _MEMORY_BYTES = 8 << 30
-_NEEDS_DEVICE = (
-    "CUDA kernels cannot run on the cpu device; use --device cuda on a machine with a GPU (the source compiles)"
-)
+_LOOK_UP_TIMEOUT_S = 30
+_LOOK_UP_CHARACTERS = 1 << 18
 _NEEDS_COMPILER = "CUDA kernels cannot be built on this machine: no nvcc on the PATH; install the CUDA toolkit"
+# What a flag of nvcc means to the emulator; the others concern code that it does not generate.
+_FLAGS = {"--use_fast_math": "-DKBEMU_FAST_MATH", "-use_fast_math": "-DKBEMU_FAST_MATH"}
+_KEPT_FLAGS = ("-D", "-U")
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One build for the emulator."""
+
+    submission: Submission
+    task: Task
+    dtype: FloatDType
+    folder: Path
+
+    @property
+    def entry(self) -> Path:
+        """The rewritten entry file."""
+        return self.folder / SOURCES / self.submission.entry_file
+
+    @property
+    def target(self) -> Path:
+        """The shared object."""
+        return self.folder / f"kernel_{self.dtype}.so"
 
 
 def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceKind, folder: Path) -> Built:
-    """Compile to a shared object with the runtime linked in. Raises BuildError and Unsupported."""
+    """Compile to a shared object for the device, or for the emulator. Raises BuildError and Unsupported."""
+    if device == "cuda":
+        return _compile(submission, task, dtype, folder, architecture=["-arch=native"])
+    return emulate(submission, task, dtype, folder, checked=False)
+
+
+def emulate(submission: Submission, task: Task, dtype: FloatDType, folder: Path, *, checked: bool) -> Built:
+    """Compile for the emulator; `checked` makes every memory access visible to its checker.
+
+    Raises Unsupported for what the emulator cannot run, and BuildError for what no compiler accepts.
+    """
+    library = toolchain.runtime_library()
+    rewritten = rewrite.rewrite_tree(submission.sources)
+    job = _Job(submission, task, dtype, folder)
+    for name, file in rewritten.items():
+        path = folder / SOURCES / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text)
+    # A thread that polls plain memory gives way to others only where the compiler's instrumentation makes it call us.
+    instrumented = checked or any(file.spins for file in rewritten.values())
+    try:
+        log = _compile_rewritten(job, library, instrumented)
+    except BuildError as error:
+        raise _whose_fault(error, job) from None
+    symbol = submission.symbol if submission.abi == "torch" else signature.GUARDED
+    return Built(job.target, symbol, submission.abi, execution="emulated", log=log)
+
+
+def _compile_rewritten(job: _Job, library: Path, instrumented: bool) -> str:
+    common = [f"-I{cpp.INCLUDE}", *_emulated_flags(job.submission.file.build)]
+    if job.submission.abi == "torch":
+        return _compile_extension(job, library, instrumented, common)
+    options = common + cpp.c_options(job.submission, job.task, job.dtype, job.folder, guarded=True)
+    return _run_all(job, toolchain.commands(job.entry, job.target, library, checked=instrumented, options=options))
+
+
+def _compile_extension(job: _Job, library: Path, instrumented: bool, common: Sequence[str]) -> str:
+    """First with the few of torch's headers that most kernels need, then, if it looks like their fault, with all."""
+    text = "\n".join(job.submission.sources.values())
+    linked = torch_headers.library(toolchain.cache_folder(), library)
+
+    def attempt(whole: bool) -> str:
+        options = [*common, *torch_headers.compile_options(text, job.target.stem, whole=whole)]
+        libraries = torch_headers.link_options(linked)
+        return _run_all(
+            job,
+            toolchain.commands(
+                job.entry, job.target, library, checked=instrumented, options=options, libraries=libraries
+            ),
+        )
+
+    if torch_headers.needs_whole(text):
+        return attempt(whole=True)
+    try:
+        return attempt(whole=False)
+    except BuildError as error:
+        if not torch_headers.may_need_whole(error.log):
+            raise
+    return attempt(whole=True)
+
+
+def _run_all(job: _Job, commands: Sequence[Sequence[str]]) -> str:
+    limit = _TORCH_TIMEOUT_S if job.submission.abi == "torch" else _TIMEOUT_S
+    return "".join(
+        compiler.run(command, job.folder, timeout_s=limit, memory_bytes=_MEMORY_BYTES) for command in commands
+    )
+
+
+def _emulated_flags(flags: Sequence[str] | None) -> list[str]:
+    return [_FLAGS.get(flag, flag) for flag in flags or () if flag in _FLAGS or flag.startswith(_KEPT_FLAGS)]
+
+
+def _whose_fault(error: BuildError, job: _Job) -> BuildError | Unsupported:
+    """The emulator's headers lack something if CUDA's own compiler accepts the source."""
+    if shutil.which("nvcc") is None or job.submission.abi == "torch":  # nvcc takes a minute for torch's headers
+        return error
+    original = job.folder / "nvcc"
+    original.mkdir()
+    architecture = ["-gencode", "arch=compute_80,code=sm_80"]
+    try:
+        _compile(job.submission, job.task, job.dtype, original, architecture=architecture)
+    except BuildError as refused:
+        return refused
+    return Unsupported(f"{error}: this cannot be emulated; a CUDA device can run it (nvcc accepts the source)")
+
+
+def _compile(
+    submission: Submission, task: Task, dtype: FloatDType, folder: Path, *, architecture: Sequence[str]
+) -> Built:
     if (nvcc := shutil.which("nvcc")) is None:
         raise Unsupported(_NEEDS_COMPILER)
     entry = write_sources(submission, folder)
     target = folder / f"kernel_{dtype}.so"
-    command = [nvcc, "-shared", "-Xcompiler", "-fPIC", "-std=c++17", f"-I{cpp.INCLUDE}", *_architecture(device)]
+    command = [nvcc, "-shared", "-Xcompiler", "-fPIC", "-std=c++17", f"-I{cpp.INCLUDE}", *architecture]
     command += submission.file.build or ["-O3"]
     if submission.abi == "torch":
-        if device == "cpu":  # a minute of compiling that nothing could run
-            raise Unsupported(
-                "CUDA kernels of abi torch cannot run on the cpu device; use --device cuda on a machine with a GPU"
-            )
         command += [*cpp.torch_options(target.stem), str(entry), "-o", str(target), *cpp.torch_libraries()]
         log = compiler.run(command, folder, timeout_s=_TORCH_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
     else:
         command += [*cpp.c_options(submission, task, dtype, folder), str(entry), "-o", str(target)]
         command += ["-Xlinker", f"--require-defined={submission.symbol}"]
         log = compiler.run(command, folder, timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
-    if device == "cpu":
-        raise Unsupported(_NEEDS_DEVICE)
     return Built(target, submission.symbol, submission.abi, log=log)
 
 
-def _architecture(device: DeviceKind) -> list[str]:
-    return ["-arch=native"] if device == "cuda" else ["-gencode", "arch=compute_80,code=sm_80"]
+def defects(reports: Sequence[Mapping[str, Any]], built: Built, submission: Submission) -> tuple[Defect, ...]:
+    """What the emulator reported about a call, with file and line."""
+    folder = built.path.parent
+
+    def run(command: list[str]) -> str:
+        return compiler.run(command, folder, timeout_s=_LOOK_UP_TIMEOUT_S, max_characters=_LOOK_UP_CHARACTERS)
+
+    return report.resolve(reports, built.path, submission.sources.keys(), run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import Task
 
+GUARDED = "kbench_guarded_entry_point"
 _INTEGERS = {"int64": "int64_t", "int32": "int32_t", "uint8": "uint8_t"}
 _ELEMENT = {
     "cpp": {"float32": "float", "float64": "double", "float16": "kbench_half", "bfloat16": "kbench_bfloat16"},
@@ -46,6 +47,13 @@ def _type(dtype: str, language: str) -> str:
 def declaration(task: Task, language: str, symbol: str) -> str:
     """`extern "C" void symbol(...)`, one parameter a line."""
     return f'extern "C" void {symbol}(\n    ' + ",\n    ".join(parameters(task, language)) + ")"
+
+
+def guarded(task: Task, symbol: str) -> str:
+    """An entry point of its own for the emulator: what it cannot run leaves the kernel's host code as an exception."""
+    names = ", ".join(parameter.split()[-1] for parameter in parameters(task, "cuda"))
+    body = f"try {{ {symbol}({names}); }} catch (const kbemu::UnsupportedFeature&) {{}}"
+    return f"{declaration(task, 'cuda', GUARDED)} {{ {body} }}\n"
 
 
 def prelude(submission: Submission, task: Task) -> str:

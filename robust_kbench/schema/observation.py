@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.defect import Defect
 
 if TYPE_CHECKING:
     import torch
@@ -20,7 +21,8 @@ class Observation:
 
     `outputs` are private copies, taken while the worker was stopped. A missing output is explained in `problems`, for
     example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it. `wake_ns` is
-    the time from waking the worker to its READY, `peer_wake_ns` the same of the baseline's latest call.
+    the time from waking the worker to its READY, `peer_wake_ns` the same of the baseline's latest call. `reports` is
+    what the emulator's checker said, `defects` the same with its lines looked up.
     """
 
     case: Case
@@ -36,3 +38,5 @@ class Observation:
     peer_wake_ns: int | None = None
     event_ns: int | None = None
     left_processes: int = 0
+    reports: tuple[Mapping[str, Any], ...] = ()
+    defects: tuple[Defect, ...] = ()

@@ -80,6 +80,8 @@ def _lead(limits: sandbox.Limits, layers: list[str], guardian: int, fds: dict[st
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
         init = os.getpid()
+        if limits["gpu"] and "pid namespace" in layers:
+            layers = [*layers, *sandbox.mount_own_proc()]
         worker = os.fork()
         if worker == 0:
             session.run(limits, layers, init, fds)

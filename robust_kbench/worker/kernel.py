@@ -22,6 +22,9 @@ CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 CLONE_THREAD = 0x00010000
 
+MS_REC = 1 << 14
+MS_PRIVATE = 1 << 18
+
 MACHINE = platform.machine()
 
 
@@ -62,3 +65,9 @@ def drop_capabilities() -> None:
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     data = (ctypes.c_uint32 * 6)()
     _check(_LIBC.capset(header, data), "capset")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int) -> None:
+    """Raises OSError where the kernel or the container forbids it."""
+    name = kind.encode() if kind else None
+    _check(_LIBC.mount(source.encode(), target.encode(), name, ctypes.c_ulong(flags), None), f"mount({target})")

@@ -43,6 +43,19 @@ def enter_namespaces() -> list[str]:
     return layers
 
 
+def mount_own_proc() -> list[str]:
+    """Called by the first process of a pid namespace: /proc then shows the processes of that namespace, and only them.
+
+    CUDA does not start where /proc knows its process under another number.
+    """
+    with contextlib.suppress(OSError):
+        kernel.unshare(kernel.CLONE_NEWNS)
+        kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+        kernel.mount("proc", "/proc", "proc", 0)
+        return ["mount namespace"]
+    return []
+
+
 def _write(path: str, text: str) -> None:
     with open(path, "w") as file:
         file.write(text)
@@ -59,7 +72,8 @@ def restrict(limits: Limits, layers: list[str]) -> list[str]:
             kernel.drop_capabilities()
             layers.append("no capabilities")
     with contextlib.suppress(OSError):
-        devices = glob.glob("/dev/nvidia*") if limits["gpu"] else []
+        # CUDA names its threads, which is a write to /proc.
+        devices = [*glob.glob("/dev/nvidia*"), "/proc/self/task"] if limits["gpu"] else []
         landlock.allow_writes_only_in(limits["scratch"], (*devices, *limits["writable"]))
         layers.append("landlock")
     # The worker's memory stays readable for the judge, who fetches returned tensors from it.

@@ -58,7 +58,7 @@ class _Session:
             getattr(self, f"_{request['op']}")(request)
 
     def _load(self, request: dict[str, Any]) -> None:
-        from robust_kbench.worker import arguments, devices, loaders
+        from robust_kbench.worker import arguments, devices, emulated, loaders
 
         self._spin = request["spin"]
         self._arena = arguments.Arena(self._arena_fd, request["arena_bytes"])
@@ -67,6 +67,7 @@ class _Session:
         try:
             self._kernel = loaders.load(request)
             self._abi = request["abi"]
+            self._emulator = emulated.Emulator(request["path"]) if request["execution"] == "emulated" else None
             answer: dict[str, Any] = {"outcome": "loaded"}
         except BaseException as error:
             answer = _raised(error)
@@ -83,10 +84,14 @@ class _Session:
         call.fill()
         self._signal(wire.READY, nonce)
         self._wait(wire.GO, nonce)
+        if self._emulator is not None:
+            self._emulator.begin(request["emulation"], self._arena)
         try:
             answer = call.run(self._kernel)
         except BaseException as error:
             answer = _raised(error)
+        if self._emulator is not None:
+            answer["reports"] = self._emulator.end()
         self._answer(nonce, answer)
         self._signal(wire.DONE, nonce)
         if request["copy_out"]:

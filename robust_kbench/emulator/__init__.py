@@ -1,0 +1,1 @@
+"""CUDA C++ executed on a processor: source rewriting, headers, fibre runtime, memory and race checker."""

@@ -1,0 +1,2 @@
+#pragma once
+#include "kbemu/cooperative_groups.h"

@@ -1,0 +1,3 @@
+#pragma once
+#include "cooperative_groups.h"
+#include "kbemu/cooperative_groups/reduce.h"

@@ -1,0 +1,2 @@
+#pragma once
+#include "kbemu/cub/block_scan.h"

@@ -1,0 +1,2 @@
+#pragma once
+#include "kbemu/cub/device_radix_sort.h"

@@ -1,0 +1,3 @@
+// The usual name of cuBLAS.
+#pragma once
+#include "cublas_api.h"

@@ -1,0 +1,2 @@
+#pragma once
+#include "kbemu/pipeline_primitives.h"

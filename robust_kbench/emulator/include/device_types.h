@@ -1,0 +1,3 @@
+// All of it is in the emulator's prelude, which precedes every kernel.
+#pragma once
+#include "kbemu/cuda.h"

@@ -1,0 +1,15 @@
+// What inline PTX is translated to (robust_kbench/emulator/assembly.py): one function for each instruction.
+#pragma once
+#include "kbemu/ptx/async.h"
+#include "kbemu/ptx/atomics.h"
+#include "kbemu/ptx/bits.h"
+#include "kbemu/ptx/comparisons.h"
+#include "kbemu/ptx/conversions.h"
+#include "kbemu/ptx/floats.h"
+#include "kbemu/ptx/integers.h"
+#include "kbemu/ptx/matrix.h"
+#include "kbemu/ptx/memory.h"
+#include "kbemu/ptx/mma.h"
+#include "kbemu/ptx/registers.h"
+#include "kbemu/ptx/special_registers.h"
+#include "kbemu/ptx/warp.h"

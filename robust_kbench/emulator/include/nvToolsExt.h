@@ -1,0 +1,3 @@
+// The older place of NVIDIA's tools extension.
+#pragma once
+#include "nvtx3/nvToolsExt.h"

@@ -1,0 +1,110 @@
+"""From what the runtime reports to defects with file and line."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from robust_kbench.schema.defect import Defect
+
+KINDS = {
+    "race_shared": "two threads access the same shared memory without order, and one of them writes",
+    "race_global": "the same in global memory",
+    "uninitialised_shared": "shared memory is read that no thread has written",
+    "uninitialised_global": "an output or an allocation is read before anything was written there",
+    "out_of_bounds_shared": "an access outside a shared variable",
+    "out_of_bounds_global": "an access outside every tensor, allocation and variable, or to freed memory",
+    "misaligned_access": "an address that is not a multiple of the access's size",
+    "divergent_barrier": "threads of one block wait at different barriers",
+    "warp_mask": "a lane calls a warp intrinsic whose mask does not name it",
+    "warp_divergence": "a mask names lanes that never arrive",
+    "inactive_lane": "a shuffle reads from a lane that takes no part",
+    "launch_limit": "a grid, a block or its shared memory that no device accepts",
+    "deadlock": "threads wait for each other, or for nobody",
+    "shift_width": "a shift by the width of the type or more",
+    "float_conversion": "a conversion to an integer type that cannot hold the value",
+    "integer_division": "an integer division by zero, or one that overflows",
+    "invalid_free": "cudaFree of something that is no live allocation",
+    "local_memory": "a thread's stack is exhausted",
+    "trap": "an assertion failed or the kernel trapped",
+    "work_limit": "the kernel did not end",
+    "unsupported": "the emulator cannot run this; a device can",
+}
+"""Every kind of defect, and what it means."""
+
+RunCommand = Callable[[list[str]], str]
+_FRAME = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?: \(discriminator \d+\))?$")
+
+
+def resolve(
+    raw: Sequence[Mapping[str, Any]], artefact: Path, sources: Collection[str], run: RunCommand
+) -> tuple[Defect, ...]:
+    """Look up the lines of what one call reported.
+
+    `artefact` is the shared object that ran, `sources` the names of the submission's files, and `run` executes a
+    command and returns what it printed; the debugger's tool is run on a file that a hostile source made.
+    """
+    offsets = sorted({place["offset"] for entry in raw for place in _places(entry) if "offset" in place})
+    lines = _lines(offsets, artefact, sources, run) if offsets else {}
+    return tuple(_defect(entry, lines) for entry in raw)
+
+
+def _places(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield entry["place"]
+    if entry.get("other"):
+        yield entry["other"]["place"]
+
+
+def _lines(
+    offsets: Sequence[int], artefact: Path, sources: Collection[str], run: RunCommand
+) -> dict[int, tuple[str, int]]:
+    if (tool := shutil.which("addr2line")) is None:
+        return {}
+    printed = run([tool, "-a", "-i", "-e", str(artefact), *map(hex, offsets)])
+    found: dict[int, tuple[str, int]] = {}
+    current = -1
+    for line in printed.splitlines():
+        if line.startswith("0x"):
+            current = int(line, 16)
+        elif current not in found and (match := _FRAME.match(line)) and _is_source(match["file"], sources):
+            # The innermost frame in the submission: inside it are only our headers.
+            found[current] = match["file"], int(match["line"])
+    return found
+
+
+def _is_source(file: str, sources: Collection[str]) -> bool:
+    return any(file == name or file.endswith(f"/{name}") for name in sources)
+
+
+def _defect(entry: Mapping[str, Any], lines: Mapping[int, tuple[str, int]]) -> Defect:
+    file, line = _resolved(entry["place"], lines)
+    other = ""
+    if entry.get("other"):
+        far_file, far_line = _resolved(entry["other"]["place"], lines)
+        block, thread = entry["other"]["block"], entry["other"]["thread"]
+        at = f" at {Path(far_file).name}:{far_line}" if far_line else ""
+        other = f"{at} by block {tuple(block)}, thread {tuple(thread)}"
+    return Defect(
+        kind=entry["kind"],
+        message=entry["message"],
+        kernel=entry["kernel"],
+        file=Path(file).name,
+        line=line,
+        block=_position(entry.get("block")),
+        thread=_position(entry.get("thread")),
+        other=other,
+        count=entry["count"],
+    )
+
+
+def _resolved(place: Mapping[str, Any], lines: Mapping[int, tuple[str, int]]) -> tuple[str, int]:
+    if place.get("line"):
+        return place["file"], place["line"]
+    return lines.get(place.get("offset", -1), ("", 0))
+
+
+def _position(value: Sequence[int] | None) -> tuple[int, int, int] | None:
+    return (value[0], value[1], value[2]) if value else None

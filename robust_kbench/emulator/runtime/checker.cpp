@@ -1,0 +1,377 @@
+#include "checker.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "memory.h"
+#include "module.h"
+
+namespace kbemu {
+namespace {
+
+std::uint32_t launch_generation = 0;
+// What was published at each address that is used for synchronisation, in this launch.
+std::map<std::uintptr_t, Knowledge> published;
+// The same for those that are fenced for their own block only.
+std::map<std::pair<std::uintptr_t, std::uint32_t>, Knowledge> published_in_block;
+
+std::string text_of(const Access& access) {
+    return std::string(access.atomic ? "an atomic access" : access.writes ? "a write" : "a read") + " of " +
+           std::to_string(access.size) + (access.size == 1 ? " byte" : " bytes");
+}
+
+bool knows(const Knowledge* knowledge, const Stamp& stamp) {
+    if (!knowledge) return false;
+    const auto epoch = knowledge->epochs.find(stamp.block);
+    if (epoch != knowledge->epochs.end() && stamp.epoch < epoch->second) return true;
+    const auto clock = knowledge->clocks.find(Knowledge::key(stamp.block, stamp.thread));
+    return clock != knowledge->clocks.end() && stamp.clock <= clock->second;
+}
+
+bool is_before(const Stamp& stamp, const ThreadState& thread) {
+    const BlockClock& block = thread.block->clock;
+    if (stamp.block == block.number) {
+        if (stamp.thread == thread.facts.linear || stamp.epoch < block.epoch) return true;
+        const bool same_warp = stamp.thread / kWarpSize == thread.facts.warp;
+        if (same_warp && stamp.clock <= thread.clock.known[stamp.thread % kWarpSize]) return true;
+    }
+    return knows(thread.clock.acquired.get(), stamp) || knows(block.acquired.get(), stamp);
+}
+
+Actor actor_of(const Stamp& stamp) {
+    const Launch& launch = *engine->grid().launch;
+    const dim3 grid = launch.grid, block = launch.block;
+    Actor actor;
+    actor.block = {stamp.block % grid.x, stamp.block / grid.x % grid.y, stamp.block / grid.x / grid.y};
+    actor.thread = {stamp.thread % block.x, stamp.thread / block.x % block.y, stamp.thread / block.x / block.y};
+    return actor;
+}
+
+void report_race(const Access& access, const ThreadState& by, const Stamp& stamp, bool earlier_wrote, bool shared,
+                 const std::string& name) {
+    const char* where = stamp.block != by.block->clock.number             ? "another block"
+                        : stamp.thread / kWarpSize != by.facts.warp ? "another warp"
+                                                                          : "the same warp";
+    const std::string earlier = stamp.atomic ? "an atomic access" : earlier_wrote ? "a write" : "a read";
+    Thread* const before = self;
+    self = const_cast<Thread*>(&by.facts);
+    report_pair(shared ? "race_shared" : "race_global",
+                text_of(access) + " of " + name + " without order after " + earlier + " by a thread of " + where,
+                access.place, unpacked(stamp.place), actor_of(stamp));
+    self = before;
+}
+
+constexpr unsigned kPatience = 32;
+
+void tell(const ThreadState& thread, const DoubtfulRead& read) {
+    report_race({read.address, read.size, false, false, read.place}, thread, read.earlier, true, read.shared, read.name);
+}
+
+// An atomic on the address settles a doubtful read; too many other accesses condemn it.
+void settle_doubtful_reads(ThreadState& thread, const Access& access) {
+    std::erase_if(thread.doubtful, [&](DoubtfulRead& read) {
+        if (access.atomic && access.address == read.address) return true;
+        if (--read.patience > 0) return false;
+        tell(thread, read);
+        return true;
+    });
+}
+
+Stamp stamp_of(const Access& access, std::uint8_t bytes) {
+    const ThreadState& thread = engine->current();
+    return {thread.block->clock.number, thread.block->clock.epoch, thread.clock.now,
+            static_cast<std::uint16_t>(thread.facts.linear), bytes, access.atomic, packed(access.place)};
+}
+
+// Two readers from different threads are kept: with one only, a reader that later writes would hide the others.
+void remember_read(Cell& cell, const Stamp& stamp) {
+    if (cell.reads[0].epoch && cell.reads[0].thread != stamp.thread) cell.reads[1] = cell.reads[0];
+    cell.reads[0] = stamp;
+}
+
+bool conflicts(const Stamp& stamp, const Access& access, std::uint8_t bytes) {
+    const bool overlaps = stamp.epoch != 0 && (stamp.bytes & bytes) != 0;
+    return overlaps && !(stamp.atomic && access.atomic) && !is_before(stamp, engine->current());
+}
+
+// One granule's share of an access: `bytes` of the cell.
+void check_granule(const Access& access, Cell& cell, std::uint8_t bytes, bool is_first, bool shared,
+                   const std::string& name) {
+    ThreadState& me = engine->current();
+    const Stamp stamp = stamp_of(access, bytes);
+    if (conflicts(cell.write, access, bytes)) report_race(access, me, cell.write, true, shared, name);
+    if (conflicts(cell.atomic, access, bytes)) {
+        if (access.writes) {
+            report_race(access, me, cell.atomic, true, shared, name);
+        } else if (is_first) {
+            me.doubtful.push_back({access.address, access.size, shared, access.place, cell.atomic, name, kPatience});
+        }
+    }
+    if (!access.writes) {
+        remember_read(cell, stamp);
+        return;
+    }
+    for (Stamp& read : cell.reads) {
+        if (conflicts(read, access, bytes)) report_race(access, me, read, false, shared, name);
+        const bool own = read.thread == stamp.thread && read.block == stamp.block;
+        if (own && access.atomic) read.atomic = true;  // the read at the head of a loop around atomicCAS
+    }
+    (access.atomic ? cell.atomic : cell.write) = stamp;
+}
+
+void check_race(const Access& access, Shadow& shadow, std::size_t offset, std::uint32_t generation, bool shared,
+                const std::string& name) {
+    for (std::size_t first = offset; first < offset + access.size;) {
+        const std::size_t next = (first / kGranuleBytes + 1) * kGranuleBytes;
+        const std::size_t end = std::min(next, offset + access.size);
+        const auto bytes = static_cast<std::uint8_t>(((1u << (end - first)) - 1) << first % kGranuleBytes);
+        check_granule(access, shadow.cell(first, generation), bytes, first == offset, shared, name);
+        first = end;
+    }
+}
+
+// Libraries write to tensors of PyTorch's without telling us. What still looks like the poison, nobody has written.
+bool host_may_have_written(const Access& access) {
+    const Allocation* found = find_allocation(access.address);
+    if (!found || found->is_exact || !found->holds(access.address, access.size)) return false;
+    const auto* bytes = static_cast<const char*>(const_cast<const void*>(access.address));
+    for (std::size_t i = 0; i < access.size; ++i) {
+        if (bytes[i] != poison_at(bytes + i - found->start)) return true;
+    }
+    return false;
+}
+
+void check_initialised(const Access& access, Shadow& shadow, std::size_t offset, bool shared, const std::string& name) {
+    if (access.writes && !access.atomic) {
+        shadow.mark_written(offset, access.size);
+    } else if (!shadow.is_written(offset, access.size) && !host_may_have_written(access)) {
+        report(shared ? "uninitialised_shared" : "uninitialised_global",
+               text_of(access) + " at offset " + std::to_string(offset) + " of " + name + " that nothing has written",
+               access.place);
+        shadow.mark_written(offset, access.size);
+    }
+}
+
+// The shared variable at the address, or the nearest below it.
+const SharedVariable* variable_at(std::size_t offset) {
+    const SharedVariable* found = nullptr;
+    for (const SharedVariable& variable : shared_variables()) {
+        if (variable.offset <= offset) found = &variable;
+    }
+    return found;
+}
+
+struct SharedPlace {
+    std::string name;
+    long long offset;  // in the variable
+    std::size_t bytes;  // of the variable
+};
+
+SharedPlace locate_shared(const Block& block, const volatile void* address) {
+    const auto* byte = static_cast<const char*>(const_cast<const void*>(address));
+    if (byte < block.shared.statics() - SharedMemory::kGapBytes / 2) {
+        return {"the dynamic shared memory", byte - block.shared.dynamic(), engine->grid().launch->shared_bytes};
+    }
+    const long long offset = byte - block.shared.statics();
+    const SharedVariable* variable = variable_at(offset < 0 ? 0 : static_cast<std::size_t>(offset));
+    if (!variable) return {"shared memory", offset, 0};
+    return {"__shared__ '" + variable->name + "'", offset - static_cast<long long>(variable->offset), variable->bytes};
+}
+
+bool fits(long long offset, std::size_t size, std::size_t bytes) {
+    return offset >= 0 && static_cast<std::size_t>(offset) + size <= bytes;
+}
+
+std::string out_of_bounds(const Access& access, const std::string& name, long long offset, std::size_t bytes) {
+    return text_of(access) + " at offset " + std::to_string(offset) + " of " + name + ", which has " +
+           std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+void check_shared(const Access& access, Block& block) {
+    const SharedPlace place = locate_shared(block, access.address);
+    if (!fits(place.offset, access.size, place.bytes)) {
+        report("out_of_bounds_shared", out_of_bounds(access, place.name, place.offset, place.bytes), access.place);
+        engine->abort(kErrorIllegalAddress);
+    }
+    const auto offset = static_cast<std::size_t>(
+        static_cast<const char*>(const_cast<const void*>(access.address)) - block.shared.dynamic());
+    check_race(access, *block.shadow, offset, block.generation, true, place.name);
+    check_initialised(access, *block.shadow, offset, true, place.name);
+}
+
+// Memory that is no tensor and still the kernel's: constants of its module, and the arguments of the launch.
+bool is_known_otherwise(const volatile void* address) {
+    const Launch& launch = *engine->grid().launch;
+    const auto into = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(launch.argument);
+    return into < launch.argument_bytes || belongs_to_kernel_module(address);
+}
+
+void check_global(const Access& access) {
+    Allocation* found = find_allocation(access.address);
+    if ((!found || !found->holds(access.address, 1)) && is_known_otherwise(access.address)) return;
+    if (!found) {
+        report("out_of_bounds_global", text_of(access) + " at an address in no tensor and no allocation of the device",
+               access.place);
+        engine->abort(kErrorIllegalAddress);
+    }
+    const long long offset = static_cast<const char*>(const_cast<const void*>(access.address)) - found->start;
+    if (found->freed || !fits(offset, access.size, found->bytes)) {
+        const std::string name = found->freed ? found->name + " (already freed)" : found->name;
+        report("out_of_bounds_global", out_of_bounds(access, name, offset, found->bytes), access.place);
+        engine->abort(kErrorIllegalAddress);
+    }
+    Shadow& shadow = found->its_shadow();
+    check_race(access, shadow, static_cast<std::size_t>(offset), launch_generation, false, found->name);
+    if (!found->initialised) {
+        check_initialised(access, shadow, static_cast<std::size_t>(offset), false, found->name);
+    }
+}
+
+template <class T>
+bool lies_in(const volatile void* address, const T& object) {
+    const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(&object);
+    return offset < sizeof object;
+}
+
+// The thread's own stack, its built-in variables and what the headers know about it: registers on a device.
+bool is_private(const volatile void* address, const ThreadState& thread) {
+    return engine->fibre().owns(const_cast<void*>(address)) || lies_in(address, threadIdx) ||
+           lies_in(address, blockIdx) || lies_in(address, blockDim) || lies_in(address, gridDim) ||
+           lies_in(address, self) || lies_in(address, thread.facts);
+}
+
+}  // namespace
+
+void check_access(const Access& access) {
+    if (!engine || is_private(access.address, engine->current())) return;
+    ThreadState& thread = engine->current();
+    thread.arrival.place = access.place;
+    engine->count_work();
+    if (!thread.doubtful.empty()) settle_doubtful_reads(thread, access);
+    if (thread.block->shared.owns(const_cast<void*>(access.address))) {
+        check_shared(access, *thread.block);
+    } else {
+        check_global(access);
+    }
+}
+
+void checker_starts_launch() {
+    ++launch_generation;
+    published.clear();
+    published_in_block.clear();
+}
+
+void checker_forgets(Block& block) {
+    static std::uint32_t generation = 0;
+    if (!block.shadow) block.shadow = std::make_unique<Shadow>(SharedMemory::kBytes);
+    block.generation = ++generation;
+    const std::size_t statics = SharedMemory::kDynamicBytes + SharedMemory::kGapBytes;
+    block.shadow->mark_unwritten(0, std::min(engine->grid().launch->shared_bytes, SharedMemory::kDynamicBytes));
+    block.shadow->mark_unwritten(statics, reserved_shared_bytes());
+}
+
+void checker_tells_doubtful_reads(ThreadState& thread) {
+    for (const DoubtfulRead& read : thread.doubtful) tell(thread, read);
+    thread.doubtful.clear();
+}
+
+void checker_passes_block_barrier(Block& block) {
+    ++block.clock.epoch;
+    for (ThreadState& thread : block.threads) {
+        checker_tells_doubtful_reads(thread);
+        ++thread.clock.now;
+        if (!thread.clock.acquired) continue;
+        if (!block.clock.acquired) block.clock.acquired = std::make_unique<Knowledge>();
+        block.clock.acquired->merge(*thread.clock.acquired);
+        thread.clock.acquired.reset();
+    }
+}
+
+void checker_passes_grid_barrier() { checker_starts_launch(); }
+
+void checker_synchronises_lanes(ThreadState& thread, unsigned participants) {
+    // Every participant runs this before any of them touches memory again; the first one does it for all.
+    Block& block = *thread.block;
+    const unsigned warp = thread.facts.warp;
+    if (thread.clock.synchronised) {
+        thread.clock.synchronised = false;
+        return;
+    }
+    std::uint32_t known[kWarpSize] = {};
+    Knowledge acquired;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        if (!(participants >> lane & 1)) continue;
+        ThreadState& other = block.thread(warp, lane);
+        for (unsigned i = 0; i < kWarpSize; ++i) known[i] = std::max(known[i], other.clock.known[i]);
+        known[lane] = std::max(known[lane], other.clock.now);
+        if (other.clock.acquired) acquired.merge(*other.clock.acquired);
+    }
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        if (!(participants >> lane & 1)) continue;
+        ThreadState& other = block.thread(warp, lane);
+        std::copy(known, known + kWarpSize, other.clock.known);
+        ++other.clock.now;
+        other.clock.synchronised = &other != &thread;
+        if (!acquired.empty()) other.clock.acquired = std::make_unique<Knowledge>(acquired);
+    }
+}
+
+void checker_fences(ThreadState& thread, FenceScope scope) {
+    BlockClock& block = thread.block->clock;
+    const Fence fence{thread.clock.now++, block.epoch};
+    thread.clock.block_fence = fence;
+    block.block_fenced_epoch = block.epoch;
+    if (scope == kFenceBlock) return;
+    thread.clock.device_fence = fence;
+    block.device_fenced_epoch = block.epoch;
+}
+
+namespace {
+
+void publish(Knowledge& knowledge, const ThreadState& thread, const Fence& fence, std::uint32_t fenced_epoch) {
+    const BlockClock& block = thread.block->clock;
+    if (fence.epoch == 0 && fenced_epoch == 0) return;
+    if (thread.clock.acquired) knowledge.merge(*thread.clock.acquired);
+    if (block.acquired) knowledge.merge(*block.acquired);
+    // A fence of this thread also covers what a barrier showed it before.
+    auto& epoch = knowledge.epochs[block.number];
+    epoch = std::max(epoch, fence.epoch == block.epoch ? block.epoch : std::min(fenced_epoch + 1, block.epoch));
+    auto& clock = knowledge.clocks[Knowledge::key(block.number, thread.facts.linear)];
+    clock = std::max(clock, fence.clock);
+}
+
+}  // namespace
+
+void checker_publishes(ThreadState& thread, const volatile void* address) {
+    const auto key = reinterpret_cast<std::uintptr_t>(address);
+    const BlockClock& block = thread.block->clock;
+    publish(published[key], thread, thread.clock.device_fence, block.device_fenced_epoch);
+    publish(published_in_block[{key, block.number}], thread, thread.clock.block_fence, block.block_fenced_epoch);
+}
+
+void checker_acquires(ThreadState& thread, const volatile void* address) {
+    const auto key = reinterpret_cast<std::uintptr_t>(address);
+    const auto acquire = [&](const Knowledge& knowledge) {
+        if (knowledge.empty()) return;
+        if (!thread.clock.acquired) thread.clock.acquired = std::make_unique<Knowledge>();
+        thread.clock.acquired->merge(knowledge);
+    };
+    if (const auto found = published.find(key); found != published.end()) acquire(found->second);
+    const auto found = published_in_block.find({key, thread.block->clock.number});
+    if (found != published_in_block.end()) acquire(found->second);
+}
+
+void checker_arrives(ThreadState& thread, Knowledge& barrier) {
+    const BlockClock& block = thread.block->clock;
+    if (thread.clock.acquired) barrier.merge(*thread.clock.acquired);
+    barrier.epochs[block.number] = std::max(barrier.epochs[block.number], block.epoch);
+    barrier.clocks[Knowledge::key(block.number, thread.facts.linear)] = thread.clock.now++;
+}
+
+void checker_leaves(ThreadState& thread, const Knowledge& barrier) {
+    if (!thread.clock.acquired) thread.clock.acquired = std::make_unique<Knowledge>();
+    thread.clock.acquired->merge(barrier);
+}
+
+}  // namespace kbemu

@@ -1,0 +1,133 @@
+"""A source file under rewriting: its tokens, the regions that can hold CUDA, and the text that takes their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from robust_kbench.emulator import directives
+from robust_kbench.emulator.directives import Directive, Liveness
+from robust_kbench.emulator.stream import BracketMatcher, Places, Stream
+from robust_kbench.emulator.tokens import Kind, Token, tokenize
+from robust_kbench.errors import Unsupported
+
+
+def unsupported(feature: str, name: str, line: int) -> Unsupported:
+    """The error for something that only a device can run."""
+    return Unsupported(f"{feature} at {name}:{line} cannot be emulated; a CUDA device can run it")
+
+
+class Source:
+    """Tokens stay as they are; `replace` and `insert` change the text that stands for them."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.tokens = tokenize(text)
+        self.includes: list[Token] = []
+        self._text = [token.text for token in self.tokens]
+        self._directive_at: dict[int, int] = {}
+        self._macros: list[Stream] = []
+        self.code = self._read()
+
+    @property
+    def streams(self) -> list[Stream]:
+        """The code outside of directives, then the macros' bodies; without what is certainly not compiled."""
+        return [self.code, *self._macros]
+
+    def text(self) -> str:
+        """The source as rewritten so far."""
+        return "".join(self._text)
+
+    def unsupported(self, feature: str, stream: Stream, index: int) -> Unsupported:
+        """The error for a feature that the token begins."""
+        return unsupported(feature, self.name, stream.line(index))
+
+    def replace(self, stream: Stream, first: int, end: int, text: str) -> None:
+        """Put `text` in place of the tokens from `first` to before `end`; the lines in between stay."""
+        start, stop = stream.positions[first], stream.positions[end - 1]
+        if len({self._directive_at.get(position) for position in range(start, stop + 1)}) > 1:
+            raise self.unsupported(f"a preprocessor directive within `{stream.text(first)}...`", stream, first)
+        for position in range(start, stop + 1):
+            self._text[position] = _lines_of(self.tokens[position])
+        self._text[start] = text + self._text[start]
+
+    def insert_after(self, stream: Stream, index: int, text: str) -> None:
+        """Put `text` behind a token."""
+        self._text[stream.positions[index]] += text
+
+    def insert_before(self, stream: Stream, index: int, text: str) -> None:
+        """Put `text` before a token."""
+        position = stream.positions[index]
+        self._text[position] = text + self._text[position]
+
+    def _read(self) -> Stream:
+        liveness, matcher = Liveness(), BracketMatcher()
+        code: Places = []
+        aliases: dict[str, list[Token]] = {}
+        position = 0
+        for directive in [*directives.find(self.tokens), None]:
+            end = len(self.tokens) if directive is None else directive.first
+            if not liveness.dead:
+                for place, token in _significant(self.tokens, position, end):
+                    for part in aliases.get(token.text, [token]):
+                        matcher.token(len(code), part.text)
+                        code.append((place, replace(part, line=token.line)))
+            if directive is None:
+                break
+            position = directive.last + 1
+            self._pass(directive, liveness, matcher, aliases)
+        stream = Stream(code)
+        stream.partners = matcher.partners
+        return stream
+
+    def _pass(
+        self, directive: Directive, liveness: Liveness, matcher: BracketMatcher, aliases: dict[str, list[Token]]
+    ) -> None:
+        self._directive_at.update(dict.fromkeys(range(directive.first, directive.last + 1), directive.first))
+        was_dead = liveness.dead
+        liveness.pass_directive(directive, self.tokens)
+        if directive.name in directives.CONDITIONAL:
+            matcher.directive(directive.name, was_dead)
+        elif liveness.dead:
+            return
+        elif directive.name == "define":
+            self._macros.append(macro := _macro(self.tokens, directive))
+            if _is_shared_alias(macro):
+                aliases[directive.words(self.tokens)[0].text] = macro.tokens
+        elif directive.name == "include":
+            self.includes += directive.words(self.tokens)[:1]
+
+
+def _significant(tokens: list[Token], first: int, end: int) -> Iterator[tuple[int, Token]]:
+    return ((position, tokens[position]) for position in range(first, end) if tokens[position].significant)
+
+
+def _lines_of(token: Token) -> str:
+    """What keeps the line count when a token goes, in a macro as well."""
+    if "\n" not in token.text:
+        return ""
+    return token.text if token.kind in (Kind.SPACE, Kind.NEWLINE) else "/*" + "\n" * token.text.count("\n") + "*/"
+
+
+def _macro(tokens: list[Token], directive: Directive) -> Stream:
+    places = list(_significant(tokens, directive.rest.start, directive.rest.stop))
+    parameters: list[str] = []
+    body = places[1:]
+    # A function-like macro has its bracket right behind the name.
+    if body and body[0][1].text == "(" and body[0][0] == places[0][0] + 1:
+        close = next((at for at, (_, token) in enumerate(body) if token.text == ")"), len(body) - 1)
+        parameters = ["__VA_ARGS__", *(token.text for _, token in body[1:close] if token.kind is Kind.NAME)]
+        body = body[close + 1 :]
+    matcher = BracketMatcher()
+    for index, (_, token) in enumerate(body):
+        matcher.token(index, token.text)
+    stream = Stream(body, macro=True, parameters=parameters)
+    stream.partners = matcher.partners
+    return stream
+
+
+def _is_shared_alias(macro: Stream) -> bool:
+    """`#define SHARED __shared__` hides the word that a declaration is known by."""
+    specifiers = {"__shared__", "volatile", "static", "extern"}
+    texts = [token.text for token in macro.tokens]
+    return not macro.parameters and "__shared__" in texts and set(texts) <= specifiers

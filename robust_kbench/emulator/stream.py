@@ -1,0 +1,189 @@
+"""One region of a source as the grammar sees it: the code outside of directives, or the body of one macro."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from robust_kbench.emulator.tokens import Kind, Token
+
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_OPENING = frozenset(_CLOSING)
+_CLOSED = frozenset(_CLOSING.values())
+# Template arguments longer than this are taken for comparisons, which bounds the time for hostile source.
+_LONGEST_TEMPLATE = 256
+# The same for what stands between a function's name and its body, or in a declaration; brackets count once.
+_FARTHEST = 256
+# What may follow the arguments of a template, and not the right side of a comparison `a < b > c`.
+_AFTER_TEMPLATE = frozenset(
+    ["", "(", ")", "{", "}", "[", "]", ",", ";", "::", ":", ">", "&", "&&", "*", "...", "?", "="]
+)
+
+Places = list[tuple[int, Token]]
+
+
+class Stream:
+    """Significant tokens, numbered from 0; `positions` are their places in the source.
+
+    Where alternative branches of an `#if` open the same bracket, each opening one has the common closing one as its
+    partner, and the other way round.
+    """
+
+    def __init__(self, tokens: Places, macro: bool = False, parameters: Sequence[str] = ()) -> None:
+        self.positions = [position for position, _ in tokens]
+        self.tokens = [token for _, token in tokens]
+        self.macro = macro
+        self.parameters = frozenset(parameters)
+        self.partners: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def text(self, index: int) -> str:
+        """The token's text; empty outside of the region."""
+        return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
+
+    def is_name(self, index: int) -> bool:
+        """Whether there is a name or a keyword."""
+        return 0 <= index < len(self.tokens) and self.tokens[index].kind is Kind.NAME
+
+    def line(self, index: int) -> int:
+        """The line in the user's file."""
+        return self.tokens[index].line
+
+    def find(self, *texts: str) -> Iterator[int]:
+        """Every index of a token with one of these texts."""
+        wanted = frozenset(texts)
+        return (index for index, token in enumerate(self.tokens) if token.text in wanted)
+
+    def partner(self, index: int) -> int:
+        """The bracket that belongs to this one; itself where there is none, so that a walk goes on."""
+        return self.partners.get(index, index)
+
+    def adjacent(self, index: int) -> bool:
+        """Whether nothing, not even a space, separates the token from the one before it."""
+        return index > 0 and self.positions[index] == self.positions[index - 1] + 1
+
+    def render(self, first: int, end: int, replacements: dict[int, str] | None = None) -> str:
+        """The tokens from `first` to before `end` on one line, without comments."""
+        pieces: list[str] = []
+        for index in range(first, end):
+            if pieces and not self.adjacent(index):
+                pieces.append(" ")
+            pieces.append((replacements or {}).get(index, self.text(index)))
+        return "".join(pieces)
+
+    def seek(self, index: int, *texts: str) -> int:
+        """The next token with one of these texts that no bracket holds; the end, if it is not near."""
+        for _ in range(_FARTHEST):
+            if index >= len(self) or self.text(index) in texts:
+                return min(index, len(self))
+            index = max(index, self.partner(index)) + 1
+        return len(self)
+
+    def close_angle(self, index: int) -> int:
+        """The `>` that closes the template arguments opened at `index`; -1 when it opens none."""
+        depth, at = 0, index
+        while at < min(len(self), index + _LONGEST_TEMPLATE):
+            text = self.text(at)
+            if text == "<":
+                depth += 1
+            elif text == ">":
+                depth -= 1
+                if depth == 0:
+                    return at
+            elif text in _OPENING:
+                at = max(at, self.partner(at))
+            elif text in _CLOSED or text in (";", "<<<"):
+                return -1
+            at += 1
+        return -1
+
+    def open_angle(self, index: int) -> int:
+        """The `<` that opens the template arguments closed at `index`; -1 when it closes none."""
+        depth, at = 0, index
+        while at >= max(0, index - _LONGEST_TEMPLATE):
+            text = self.text(at)
+            if text == ">":
+                depth += 1
+            elif text == "<":
+                depth -= 1
+                if depth == 0:
+                    return at
+            elif text in _CLOSED:
+                at = min(at, self.partner(at))
+            elif text in _OPENING or text in (";", "<<<"):
+                return -1
+            at -= 1
+        return -1
+
+    def after_template(self, index: int) -> int:
+        """Behind the template arguments that open at `index`; `index` itself when that `<` compares."""
+        if self.text(index) != "<" or not self.is_name(index - 1):
+            return index
+        close = self.close_angle(index)
+        return close + 1 if close >= 0 and self.text(close + 1) in _AFTER_TEMPLATE else index
+
+    def split(self, first: int, end: int, separator: str = ",") -> list[tuple[int, int]]:
+        """The parts of [first, end) between separators that no bracket or template holds; one empty part if empty."""
+        parts: list[tuple[int, int]] = []
+        start = at = first
+        while at < end:
+            text = self.text(at)
+            if text in _OPENING:
+                at = max(at, self.partner(at))
+            elif text == "<" and (behind := self.after_template(at)) <= end and behind > at:
+                at = behind - 1
+            elif text == separator:
+                parts.append((start, at))
+                start = at + 1
+            at += 1
+        return [*parts, (start, end)]
+
+
+_Open = list[tuple[str, tuple[int, ...]]]  # the closing bracket that is waited for, and where it was opened
+
+
+class BracketMatcher:
+    """Pairs brackets while tokens pass by. A bracket that several branches of an `#if` open counts once."""
+
+    def __init__(self) -> None:
+        self.partners: dict[int, int] = {}
+        self._open: _Open = []
+        self._branches: list[tuple[_Open, _Open | None]] = []  # before the `#if`, and behind its parts so far
+
+    def token(self, index: int, text: str) -> None:
+        """Pass one token."""
+        if text in _OPENING:
+            self._open.append((_CLOSING[text], (index,)))
+        elif text in _CLOSED:
+            self._close(index, text)
+
+    def _close(self, index: int, text: str) -> None:
+        # A bracket that does not fit is the user's error, or half of a macro: the nearest that fits is taken.
+        for depth in range(len(self._open) - 1, max(-1, len(self._open) - 8), -1):
+            closing, openings = self._open[depth]
+            if closing == text:
+                del self._open[depth:]
+                self.partners.update(dict.fromkeys(openings, index))
+                self.partners[index] = openings[0]
+                return
+
+    def directive(self, name: str, dead: bool) -> None:
+        """Pass one conditional directive; `dead` says whether the part that it ends was left out."""
+        if name.startswith("if"):
+            self._branches.append((list(self._open), None))
+        elif self._branches:
+            before, behind = self._branches.pop()
+            if not dead:
+                behind = self._open if behind is None else _merged(behind, self._open)
+            if name == "endif":
+                self._open = before if behind is None else behind
+            else:
+                self._branches.append((before, behind))
+                self._open = list(before)
+
+
+def _merged(first: _Open, second: _Open) -> _Open:
+    if [closing for closing, _ in first] != [closing for closing, _ in second]:
+        return second
+    return [(closing, tuple(dict.fromkeys(one + two))) for (closing, one), (_, two) in zip(first, second, strict=True)]

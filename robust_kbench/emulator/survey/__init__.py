@@ -1,0 +1,1 @@
+"""How much of other people's CUDA the emulator takes: `python -m robust_kbench.emulator.survey FOLDER`."""

@@ -1,0 +1,85 @@
+"""Run one kernel of the survey where it can harm nothing: Python files do as they like."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robust_kbench.emulator.survey.extension import Libraries
+from robust_kbench.emulator.survey.sources import Found
+
+_TAIL = 300
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How each kernel is built and run. `batch` lowers the models' constant `batch_size`; 0 leaves it."""
+
+    seconds: int
+    memory_bytes: int
+    batch: int = 0
+    checked: bool = False
+
+
+def run(found: Found, settings: Settings, libraries: Libraries) -> dict[str, Any]:
+    """What the child reported, or how it ended."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="kbemu-survey-") as folder:
+        result = _run_in(Path(folder), found, settings, libraries)
+    return {"file": str(found.path), "kind": found.kind, "seconds": time.monotonic() - started, **result}
+
+
+def _run_in(folder: Path, found: Found, settings: Settings, libraries: Libraries) -> dict[str, Any]:
+    request = {
+        "path": str(found.path.resolve()), "kind": found.kind, "checked": settings.checked, "batch": settings.batch,
+        "reference": str(found.reference.resolve()) if found.reference else None, "cores": os.cpu_count() or 1,
+        "runtime": str(libraries.runtime), "torch": str(libraries.torch),
+    }  # fmt: skip
+    (folder / "request.json").write_text(json.dumps(request))
+    code = _execute(folder, settings)
+    with contextlib.suppress(OSError, ValueError):
+        result = json.loads((folder / "result.json").read_text())
+        if isinstance(result, dict):
+            return result
+    reason = "out of time" if code is None else f"ended with exit code {code}: {_tail(folder / 'output.log')}"
+    return {"built": None, "ran": False, "reason": reason}
+
+
+def _execute(folder: Path, settings: Settings) -> int | None:
+    """The exit code, or None when time ran out."""
+    limits = [str(os.getpid()), str(folder), str(4 * settings.seconds), str(settings.memory_bytes)]
+    python = [sys.executable, "-I", "-m"]
+    builder = [*python, "robust_kbench.worker.builder", *limits, "--"]
+    command = [*builder, *python, "robust_kbench.emulator.survey.child", str(folder / "request.json")]
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "TMPDIR": str(folder)}
+    with open(folder / "output.log", "wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            return process.wait(settings.seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _tail(path: Path) -> str:
+    return " ".join(path.read_text(errors="replace").split())[-_TAIL:]

@@ -1,0 +1,112 @@
+"""From rewritten source to a shared object: the compiler's options, and the runtime library, built once per machine.
+
+    library = toolchain.runtime_library()
+    for command in toolchain.commands(Path("rewritten/kernel.cu"), Path("kernel.so"), library, checked=True):
+        subprocess.run(command, check=True)
+
+`robust_kbench.worker.emulated.Emulator("kernel.so")` then drives a call: `begin(settings, memory)`, the kernel through
+ctypes, `end()`, whose findings `robust_kbench.emulator.report.resolve` gives file and line.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from robust_kbench.errors import HarnessError, Unsupported
+
+HOME = Path(__file__).parent
+INCLUDE = HOME / "include"
+RUNTIME = HOME / "runtime"
+LIBRARY = "libkbemu.so"
+
+# Kernels look at one memory as float, half and int by turns, as CUDA lets them.
+_COMMON = ("-std=gnu++20", "-fPIC", "-g1", "-w", "-fno-strict-aliasing", "-ffp-contract=fast", "-march=native")
+# What is undefined in C++ and not visible in the result; the handlers are ours, so that nothing else is linked.
+_UNDEFINED = "-fsanitize=shift-exponent,float-cast-overflow,integer-divide-by-zero"
+_PLAIN = ("-O2", _UNDEFINED)
+# Accesses must stay as the source has them: no merging of neighbouring stores, no vectors made of scalars.
+_CHECKED = (
+    "-O1", _UNDEFINED + ",alignment", "-fsanitize=thread", "--param=tsan-distinguish-volatile=1",
+    "--param=tsan-instrument-func-entry-exit=0", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-store-merging",
+)  # fmt: skip
+
+
+def compiler() -> str:
+    """The C++ compiler. Raises Unsupported where there is none."""
+    if (found := shutil.which("g++")) is None:
+        raise Unsupported("no g++ on the PATH; install it (Debian: apt-get install g++) to emulate CUDA kernels")
+    return found
+
+
+def cache_folder() -> Path:
+    """Where things that are built once per machine live."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "robust-kbench" / "emulator"
+
+
+def runtime_library() -> Path:
+    """Build libkbemu.so unless it is there already; safe among concurrent processes.
+
+    Raises Unsupported without a compiler, HarnessError when our own source does not compile.
+    """
+    folder = cache_folder() / _digest()
+    target = folder / LIBRARY
+    if target.exists():
+        return target
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            _build_runtime(target)
+    return target
+
+
+def _build_runtime(target: Path) -> None:
+    unfinished = target.with_suffix(".unfinished")
+    sources = [str(path) for path in sorted(RUNTIME.glob("*.cpp"))]
+    command = [compiler(), *_COMMON, "-O2", "-shared", f"-I{INCLUDE}", *sources, "-o", str(unfinished), "-pthread"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise HarnessError(f"the emulator's runtime does not compile: {done.stderr[:2000]}")
+    unfinished.rename(target)
+
+
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted([*RUNTIME.iterdir(), INCLUDE / "kbemu" / "runtime.h", INCLUDE / "kbemu" / "dimensions.h"]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    version = subprocess.run([compiler(), "-dumpfullversion", "-dumpmachine"], capture_output=True, check=False)
+    digest.update(version.stdout)
+    return digest.hexdigest()[:16]
+
+
+def commands(
+    source: Path,
+    target: Path,
+    library: Path,
+    *,
+    checked: bool,
+    options: Sequence[str] = (),
+    libraries: Sequence[str] = (),
+) -> list[list[str]]:
+    """The commands that make a shared object of one rewritten source file: compile, link.
+
+    They are two because a linker that is told of sanitizers would link the compiler's own runtime for them. `options`
+    are the compiler's, `libraries` the linker's.
+    """
+    unlinked = target.with_suffix(".o")
+    mode = _CHECKED if checked else _PLAIN
+    prelude = [f"-I{INCLUDE}", "-include", "kbemu/cuda.h", *options]
+    return [
+        [compiler(), "-c", *_COMMON, *mode, *prelude, "-x", "c++", str(source), "-o", str(unlinked)],
+        [
+            compiler(), "-shared", str(unlinked), "-o", str(target), str(library), *libraries,
+            f"-Wl,-rpath,{library.parent}",
+        ],
+    ]  # fmt: skip
