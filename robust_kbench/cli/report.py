@@ -35,6 +35,7 @@ def _body(record: RunRecord, path: str) -> Iterator[str]:
     for finding in record.findings:
         place = f" at {finding.case}" if finding.case else ""
         yield f"  {'REJECT' if finding.severity == 'reject' else 'warning':9} {finding.guard}: {finding.message}{place}"
+    yield from _reproduction(record, path)
     for scored in score(record).values():
         for case in scored.cases:
             yield from _speed(case)
@@ -60,7 +61,23 @@ def _cases(record: RunRecord, path: str) -> Iterator[str]:
 
 
 def _unchecked(record: RunRecord) -> dict[str, str]:
-    return {case.dtype: case.reason for case in record.cases if case.status == "not_checked"}
+    # Undefined behaviour has lines of its own among the findings.
+    return {
+        case.dtype: case.reason.partition(":")[0] if case.reason.startswith("undefined behaviour") else case.reason
+        for case in record.cases
+        if case.status == "not_checked"
+    }
+
+
+def _reproduction(record: RunRecord, path: str) -> Iterator[str]:
+    """The command that shows a finding of the emulator's checker again."""
+    if len(record.cases) == 1:  # this is it, and its number is another than in the whole suite
+        return
+    seeds = {finding.evidence.get("case_seed") for finding in record.findings}
+    for number, case in enumerate(record.cases):
+        if case.seed in seeds:
+            yield f"  reproduce {_command(record, path, (number, case))}"
+            return
 
 
 def _command(record: RunRecord, path: str, failure: tuple[int, CaseResult]) -> str:

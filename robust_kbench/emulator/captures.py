@@ -11,6 +11,7 @@ from robust_kbench.emulator.tokens import Kind
 
 # What can follow the brackets of a lambda, and not those of an index or of a structured binding.
 _AFTER_CAPTURES = frozenset(["(", "{", "mutable", "__device__", "__host__", "->"])
+_CONDITIONS = frozenset(["if", "for", "while", "switch"])
 _BEFORE_LAMBDA = frozenset(["return", "else", "do", "co_return"])
 
 # Before a name that is a member's.
@@ -48,12 +49,16 @@ def rewrite(source: Source, stream: Stream, variables: Sequence[Variable]) -> No
 
 def _lambdas(stream: Stream) -> Iterator[int]:
     for index in stream.find("["):
-        token = stream.tokens[index - 1] if index > 0 else None
-        value_before = token is not None and (
-            token.text in (")", "]") or (token.kind in (Kind.NAME, Kind.STRING) and token.text not in _BEFORE_LAMBDA)
-        )
-        if not value_before and stream.text(stream.partner(index) + 1) in _AFTER_CAPTURES:
+        if not _is_value(stream, index - 1) and stream.text(stream.partner(index) + 1) in _AFTER_CAPTURES:
             yield index
+
+
+def _is_value(stream: Stream, index: int) -> bool:
+    """Whether the token ends an expression, so that brackets behind it are an index."""
+    if index < 0 or stream.text(index) == ")":
+        return index >= 0 and stream.text(stream.partner(index) - 1) not in _CONDITIONS
+    token = stream.tokens[index]
+    return token.text == "]" or (token.kind in (Kind.NAME, Kind.STRING) and token.text not in _BEFORE_LAMBDA)
 
 
 def _scopes(stream: Stream, variables: Sequence[Variable]) -> list[tuple[str, int, int]]:

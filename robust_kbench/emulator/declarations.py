@@ -8,9 +8,9 @@ from robust_kbench.emulator.naming import name_end
 from robust_kbench.emulator.scopes import ATTRIBUTES
 from robust_kbench.emulator.stream import Stream
 
-MEMORY_SPACES = frozenset(["__shared__", "__device__", "__constant__", "__managed__"])
-_SPECIFIERS = MEMORY_SPACES | frozenset(
-    ["static", "extern", "inline", "constexpr", "constinit", "thread_local", "register", "__host__", "__restrict__"]
+_MEMORY_SPACES = frozenset(["__shared__", "__device__", "__constant__", "__managed__"])
+_SPECIFIERS = _MEMORY_SPACES | frozenset(
+    ["static", "extern", "inline", "constexpr", "constinit", "thread_local", "register", "__host__"]
 )
 _QUALIFIERS = frozenset(["const", "volatile", "__restrict__", "__restrict"])
 _BUILT_IN = frozenset(

@@ -145,7 +145,8 @@ def _declared(source: Source) -> set[str]:
     for stream in source.streams:
         for index in range(1, len(stream)):
             before, behind = stream.text(index - 1), stream.text(index + 1)
-            if before in _DECLARING or (before == "namespace" and behind == "{"):
+            declared = before in _DECLARING or (before == "namespace" and behind == "{")
+            if declared and not stream.text(index).startswith("__"):  # `void __cluster_dims__(2) kernel()`
                 names.add(stream.text(index))
     return names
 

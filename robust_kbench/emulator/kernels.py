@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from robust_kbench.emulator import launches
 from robust_kbench.emulator.launches import kernel_name
+from robust_kbench.emulator.naming import quoted
+from robust_kbench.emulator.scopes import CARRIERS
 from robust_kbench.emulator.source import Source
 from robust_kbench.emulator.stream import Stream
 
 # Which argument is the kernel, from 0.
-_TAKES_KERNEL = {
+_LAUNCHES = {"cudaLaunchKernel": 0, "cudaLaunchCooperativeKernel": 0, "cudaLaunchKernelEx": 1, "cudaLaunchKernelExC": 1}
+_QUERIES = {
     "cudaFuncSetAttribute": 0,
     "cudaFuncSetCacheConfig": 0,
     "cudaFuncSetSharedMemConfig": 0,
@@ -22,15 +28,14 @@ _TAKES_KERNEL = {
     "cudaOccupancyMaxPotentialBlockSizeWithFlags": 2,
     "cudaOccupancyMaxPotentialBlockSizeVariableSMem": 2,
     "cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags": 2,
-    "cudaLaunchKernel": 0,
-    "cudaLaunchCooperativeKernel": 0,
-    "cudaLaunchKernelEx": 1,
-    "cudaLaunchKernelExC": 1,
 }
-# Tokens of an expression that names a kernel; bounds the time for hostile source.
+# Tokens of an expression that names a kernel, and attributes before its name; they bound the time for hostile source.
 _LONGEST_KERNEL = 256
+_MOST_ATTRIBUTES = 4
 _CASTS = frozenset(["reinterpret_cast", "static_cast", "const_cast"])
 _VOID_POINTER = {"const", "void", "*"}
+
+Span = tuple[int, int]
 
 
 def rewrite_launch_bounds(source: Source) -> None:
@@ -48,25 +53,59 @@ def rewrite_launch_bounds(source: Source) -> None:
 
 
 def rewrite_references(source: Source) -> None:
-    """Give the runtime functions that take a kernel its name and type, which `const void*` has lost."""
+    """Give the runtime functions that take a kernel its name and type, which `const void*` has lost.
+
+    What is set for one kernel must hold when it is launched by another name, such as that of a variable: where that
+    may happen the argument stays what it is, and the runtime library takes it for every kernel.
+    """
+    known = {name for stream in source.streams for name in _declared(stream)}
+    all_known = {name for stream in source.streams for name in _launched(stream)} <= known
     for stream in source.streams:
-        for index in stream.find(*_TAKES_KERNEL):
-            if stream.text(index + 1) != "(" or stream.partner(index + 1) == index + 1:
-                continue
-            arguments = stream.split(index + 2, stream.partner(index + 1))
-            number = _TAKES_KERNEL[stream.text(index)]
-            if number < len(arguments):
-                _refer(source, stream, *arguments[number])
+        for first, end in _arguments(stream, _LAUNCHES):
+            _refer(source, stream, first, end)
+        for first, end in _arguments(stream, _QUERIES) if all_known else ():
+            if kernel_name(stream, *_without_casts(stream, first, end)) in known:
+                _refer(source, stream, first, end)
+
+
+def _declared(stream: Stream) -> Iterator[str]:
+    """The name of every kernel of the file, as a string literal."""
+    for index in stream.find("__global__"):
+        parameters = stream.seek(index + 1, "(")
+        for _ in range(_MOST_ATTRIBUTES):
+            if stream.text(parameters - 1) in CARRIERS:
+                parameters = stream.seek(stream.partner(parameters) + 1, "(")
+        yield quoted(stream, parameters - 1, parameters)
+
+
+def _launched(stream: Stream) -> Iterator[str]:
+    """The name by which each launch names its kernel."""
+    for launch in launches.find(stream):
+        yield kernel_name(stream, launch.first, launch.opening)
+    for first, end in _arguments(stream, _LAUNCHES):
+        yield kernel_name(stream, *_without_casts(stream, first, end))
+
+
+def _arguments(stream: Stream, functions: dict[str, int]) -> Iterator[Span]:
+    """The argument of each call that is the kernel."""
+    for index in stream.find(*functions):
+        closing = stream.partner(index + 1)
+        if stream.text(index + 1) != "(" or closing == index + 1:
+            continue
+        arguments = stream.split(index + 2, closing)
+        number = functions[stream.text(index)]
+        first, end = arguments[number] if number < len(arguments) else (0, 0)
+        if first < end <= first + _LONGEST_KERNEL:
+            yield first, end
 
 
 def _refer(source: Source, stream: Stream, first: int, end: int) -> None:
-    inner, inner_end = _without_casts(stream, first, end)
-    if inner < inner_end <= inner + _LONGEST_KERNEL:
-        name = kernel_name(stream, inner, inner_end)
-        source.replace(stream, first, end, f"::kbemu::kernel({name}, {stream.render(inner, inner_end)})")
+    inner = _without_casts(stream, first, end)
+    if inner[0] < inner[1]:
+        source.replace(stream, first, end, f"::kbemu::kernel({kernel_name(stream, *inner)}, {stream.render(*inner)})")
 
 
-def _without_casts(stream: Stream, first: int, end: int) -> tuple[int, int]:
+def _without_casts(stream: Stream, first: int, end: int) -> Span:
     """What is left of `(const void*)&kernel<T>`, `reinterpret_cast<void*>(kernel)` and `(kernel)`."""
     while first < end:
         closing = stream.partner(first)

@@ -26,12 +26,16 @@ class Launch:
 
 def rewrite(source: Source) -> None:
     """Rewrite every launch. Raises Unsupported for one that macros put together from parts."""
+    launching = {stream.macro for stream in source.streams if stream.macro and any(find(stream))}
     for stream in source.streams:
         end = 0  # of all arguments so far
-        for index in stream.find("<<<", "NULL"):
+        # A call of a macro that launches passes its arguments on.
+        for index in stream.find("<<<", "NULL", *launching):
             if stream.text(index) == "NULL":
                 if index < end:  # a template takes it for a number
                     source.replace(stream, index, index + 1, "nullptr")
+            elif stream.text(index) != "<<<":
+                end = max(end, stream.partner(index + 1))
             elif (launch := _read(stream, index)) is not None:
                 _replace(source, stream, launch)
                 end = max(end, launch.end)
@@ -126,7 +130,8 @@ def kernel_name(stream: Stream, first: int, end: int) -> str:
 def _replace(source: Source, stream: Stream, launch: Launch) -> None:
     kernel = stream.render(launch.first, launch.opening)
     name = kernel_name(stream, launch.first, launch.opening)
-    body = f"[&](auto&... kbemu_a) {{ {kernel}(kbemu_a...); }}"
+    # By value: all that a thread reads then lies in the launch's own copy, where the checker expects it.
+    body = f"[=](auto&... kbemu_a) {{ {kernel}(kbemu_a...); }}"
     source.replace(stream, launch.first, launch.opening, "")
     source.replace(stream, launch.opening, launch.opening + 1, f"::kbemu::launch({name}, ::kbemu::Config(")
     source.replace(stream, launch.closing, launch.arguments + 1, f"), {body}{_comma(stream, launch)}")

@@ -1,6 +1,6 @@
 """CUDA C++ → C++ that runs on a processor, line by line where it was.
 
-    kernel<T><<<grid, block>>>(x);   ::kbemu::launch("kernel", ::kbemu::Config(grid, block), [&](auto&...) {...}, x);
+    kernel<T><<<grid, block>>>(x);   ::kbemu::launch("kernel", ::kbemu::Config(grid, block), [=](auto&...) {...}, x);
     __shared__ float tile[32][33];   a reference into the block's memory, of the type `float[32][33]`
     asm("..." : "=r"(x));            calls of functions that do what the PTX does
 
@@ -28,7 +28,7 @@ class Rewritten:
 
 def rewrite(text: str, name: str, files: Collection[str] = ()) -> Rewritten:
     """Rewrite one file; `files` are all of the submission. Raises Unsupported, with feature and place."""
-    source = Source(text, name)
+    source = Source(text.removeprefix("\ufeff"), name)  # a byte order mark is one at the beginning only
     features.check(source, files)
     spins = _spins(source)
     has_assembly = inline_assembly.rewrite(source)

@@ -10,7 +10,7 @@ from robust_kbench.emulator.tokens import Kind
 
 # Words that carry a bracket of their own without being a function's name.
 ATTRIBUTES = frozenset(["alignas", "__align__", "__builtin_align__", "__attribute__", "__declspec"])
-_CARRIERS = ATTRIBUTES | {"__launch_bounds__", "__cluster_dims__", "__maxnreg__", "decltype", "noexcept", "explicit"}
+CARRIERS = ATTRIBUTES | {"__launch_bounds__", "__cluster_dims__", "__maxnreg__", "decltype", "noexcept", "explicit"}
 
 
 class _Brace(Enum):
@@ -98,7 +98,7 @@ class _Walk:
         if text == "template" and following == "<":
             self._words.add("template")
             return max(index, self._stream.close_angle(index + 1))
-        if text in _CARRIERS and following == "(":
+        if text in CARRIERS and following == "(":
             return self._skip(index + 1)
         if text in ("(", "["):
             self._words.add(text + self._stream.text(self._stream.partner(index)))

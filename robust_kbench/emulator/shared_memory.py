@@ -31,7 +31,7 @@ def rewrite(source: Source) -> None:
 def _rewrite(source: Source, stream: Stream, index: int, in_function: bool) -> list[captures.Variable]:
     """Rewrite one declaration and name its variables, if they are those of a function."""
     first, end = _first(stream, index), stream.seek(index, ";")
-    declaration = parse(stream, first, end)
+    declaration = parse(stream, first, end) if stream.macro or end < len(stream) else None
     if declaration is None:  # `#define SHARED __shared__`, or an error that the compiler will report
         return []
     source.replace(stream, first, end, _declared(source, stream, index, declaration, in_function))

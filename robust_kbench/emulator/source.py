@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from robust_kbench.emulator import directives
 from robust_kbench.emulator.directives import Directive, Liveness
@@ -61,41 +61,46 @@ class Source:
         self._text[position] = text + self._text[position]
 
     def _read(self) -> Stream:
-        liveness, matcher = Liveness(), BracketMatcher()
-        code: Places = []
-        aliases: dict[str, list[Token]] = {}
-        position = 0
-        for directive in [*directives.find(self.tokens), None]:
-            end = len(self.tokens) if directive is None else directive.first
-            if not liveness.dead:
-                for place, token in _significant(self.tokens, position, end):
-                    for part in aliases.get(token.text, [token]):
-                        matcher.token(len(code), part.text)
-                        code.append((place, replace(part, line=token.line)))
-            if directive is None:
-                break
+        reading, position = _Reading(), 0
+        for directive in directives.find(self.tokens):
+            self._take(position, directive.first, reading)
+            self._pass(directive, reading)
             position = directive.last + 1
-            self._pass(directive, liveness, matcher, aliases)
-        stream = Stream(code)
-        stream.partners = matcher.partners
-        return stream
+        self._take(position, len(self.tokens), reading)
+        return Stream(reading.code, reading.matcher.partners)
 
-    def _pass(
-        self, directive: Directive, liveness: Liveness, matcher: BracketMatcher, aliases: dict[str, list[Token]]
-    ) -> None:
-        self._directive_at.update(dict.fromkeys(range(directive.first, directive.last + 1), directive.first))
-        was_dead = liveness.dead
-        liveness.pass_directive(directive, self.tokens)
-        if directive.name in directives.CONDITIONAL:
-            matcher.directive(directive.name, was_dead)
-        elif liveness.dead:
+    def _take(self, first: int, end: int, reading: _Reading) -> None:
+        """Add code between two directives, unless it is certainly not compiled."""
+        if reading.liveness.dead:
             return
-        elif directive.name == "define":
+        for position, token in _significant(self.tokens, first, end):
+            alias = reading.aliases.get(token.text)
+            for part in [token] if alias is None else [replace(part, line=token.line) for part in alias]:
+                reading.matcher.token(len(reading.code), part.text)
+                reading.code.append((position, part))
+
+    def _pass(self, directive: Directive, reading: _Reading) -> None:
+        self._directive_at.update(dict.fromkeys(range(directive.first, directive.last + 1), directive.first))
+        was_dead = reading.liveness.dead
+        reading.liveness.pass_directive(directive, self.tokens)
+        if directive.name in directives.CONDITIONAL:
+            reading.matcher.directive(directive.name, was_dead)
+        elif directive.name == "define" and not was_dead:
             self._macros.append(macro := _macro(self.tokens, directive))
             if _is_shared_alias(macro):
-                aliases[directive.words(self.tokens)[0].text] = macro.tokens
-        elif directive.name == "include":
+                reading.aliases[directive.words(self.tokens)[0].text] = macro.tokens
+        elif directive.name == "include" and not was_dead:
             self.includes += directive.words(self.tokens)[:1]
+
+
+@dataclass
+class _Reading:
+    """A file as far as it has been read."""
+
+    liveness: Liveness = field(default_factory=Liveness)
+    matcher: BracketMatcher = field(default_factory=BracketMatcher)
+    code: Places = field(default_factory=list)
+    aliases: dict[str, list[Token]] = field(default_factory=dict)
 
 
 def _significant(tokens: list[Token], first: int, end: int) -> Iterator[tuple[int, Token]]:
@@ -121,9 +126,7 @@ def _macro(tokens: list[Token], directive: Directive) -> Stream:
     matcher = BracketMatcher()
     for index, (_, token) in enumerate(body):
         matcher.token(index, token.text)
-    stream = Stream(body, macro=True, parameters=parameters)
-    stream.partners = matcher.partners
-    return stream
+    return Stream(body, matcher.partners, macro=places[0][1].text if places else "", parameters=parameters)
 
 
 def _is_shared_alias(macro: Stream) -> bool:

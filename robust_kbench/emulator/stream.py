@@ -22,18 +22,20 @@ Places = list[tuple[int, Token]]
 
 
 class Stream:
-    """Significant tokens, numbered from 0; `positions` are their places in the source.
+    """Significant tokens, numbered from 0; `positions` are their places in the source, `macro` is the macro's name.
 
     Where alternative branches of an `#if` open the same bracket, each opening one has the common closing one as its
     partner, and the other way round.
     """
 
-    def __init__(self, tokens: Places, macro: bool = False, parameters: Sequence[str] = ()) -> None:
+    def __init__(
+        self, tokens: Places, partners: dict[int, int], *, macro: str = "", parameters: Sequence[str] = ()
+    ) -> None:
         self.positions = [position for position, _ in tokens]
         self.tokens = [token for _, token in tokens]
         self.macro = macro
         self.parameters = frozenset(parameters)
-        self.partners: dict[int, int] = {}
+        self._partners = partners
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -57,19 +59,19 @@ class Stream:
 
     def partner(self, index: int) -> int:
         """The bracket that belongs to this one; itself where there is none, so that a walk goes on."""
-        return self.partners.get(index, index)
+        return self._partners.get(index, index)
 
     def adjacent(self, index: int) -> bool:
         """Whether nothing, not even a space, separates the token from the one before it."""
         return index > 0 and self.positions[index] == self.positions[index - 1] + 1
 
-    def render(self, first: int, end: int, replacements: dict[int, str] | None = None) -> str:
+    def render(self, first: int, end: int) -> str:
         """The tokens from `first` to before `end` on one line, without comments."""
         pieces: list[str] = []
         for index in range(first, end):
             if pieces and not self.adjacent(index):
                 pieces.append(" ")
-            pieces.append((replacements or {}).get(index, self.text(index)))
+            pieces.append(self.text(index))
         return "".join(pieces)
 
     def seek(self, index: int, *texts: str) -> int:
@@ -123,8 +125,8 @@ class Stream:
         close = self.close_angle(index)
         return close + 1 if close >= 0 and self.text(close + 1) in _AFTER_TEMPLATE else index
 
-    def split(self, first: int, end: int, separator: str = ",") -> list[tuple[int, int]]:
-        """The parts of [first, end) between separators that no bracket or template holds; one empty part if empty."""
+    def split(self, first: int, end: int) -> list[tuple[int, int]]:
+        """The parts of [first, end) between commas that no bracket or template holds; one empty part if empty."""
         parts: list[tuple[int, int]] = []
         start = at = first
         while at < end:
@@ -133,7 +135,7 @@ class Stream:
                 at = max(at, self.partner(at))
             elif text == "<" and (behind := self.after_template(at)) <= end and behind > at:
                 at = behind - 1
-            elif text == separator:
+            elif text == ",":
                 parts.append((start, at))
                 start = at + 1
             at += 1

@@ -26,7 +26,11 @@ RUNTIME = HOME / "runtime"
 LIBRARY = "libkbemu.so"
 
 # Kernels look at one memory as float, half and int by turns, as CUDA lets them.
-_COMMON = ("-std=gnu++20", "-fPIC", "-g1", "-w", "-fno-strict-aliasing", "-ffp-contract=fast", "-march=native")
+# Two builds of a kernel in one process must not share the variables of its templates.
+_COMMON = (
+    "-std=gnu++20", "-fPIC", "-g1", "-w", "-fno-strict-aliasing", "-fno-gnu-unique", "-ffp-contract=fast",
+    "-march=native",
+)  # fmt: skip
 # What is undefined in C++ and not visible in the result; the handlers are ours, so that nothing else is linked.
 _UNDEFINED = "-fsanitize=shift-exponent,float-cast-overflow,integer-divide-by-zero"
 _PLAIN = ("-O2", _UNDEFINED)

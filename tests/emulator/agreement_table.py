@@ -58,9 +58,9 @@ def _table(left: str, right: str, rows: list[dict[str, Any]]) -> list[str]:
 def _cells(row: dict[str, Any]) -> list[str]:
     left, right = row["left"], row["right"]
     equal = {True: "yes", False: "no", None: "–"}[row["equal"]]
-    if left.get("inputs") != right.get("inputs"):
+    if _passes(left) and _passes(right) and left["inputs"] != right["inputs"]:
         equal = "other inputs"
-    because = suite.named(row["name"]).because
+    because = suite.named(row["name"]).because.replace("|", "\\|")
     errors = [_number(left.get("absolute")), _number(right.get("absolute"))]
     return [row["name"], left["status"], right["status"], *errors, equal, _distance(row), because]
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import torch
 
 FOLDER = Path(__file__).parent / "scalars"
-INCLUDE = Path(__file__).parents[2] / "robust_kbench" / "emulator" / "include"
+EMULATOR = Path(__file__).parents[2] / "robust_kbench" / "emulator"
+INCLUDE = EMULATOR / "include"
 FLAGS = ("-std=gnu++20", "-O2", "-w", "-ffp-contract=fast", "-march=native", f"-I{INCLUDE}")
 
 NEAREST, ZERO, UP, DOWN = "rn", "rz", "ru", "rd"
@@ -32,7 +33,8 @@ class Compiled:
 
     def __init__(self, source: str, folder: Path) -> None:
         target = folder / f"{source}.so"
-        subprocess.run(["g++", *FLAGS, "-shared", "-fPIC", str(FOLDER / source), "-o", str(target)], check=True)
+        sources = [FOLDER / source, EMULATOR / "runtime" / "extremes.cpp"]
+        subprocess.run(["g++", *FLAGS, "-shared", "-fPIC", *map(str, sources), "-o", str(target)], check=True)
         self._library = ctypes.CDLL(str(target))
 
     def __call__(self, name: str, dtype: torch.dtype, *arguments: torch.Tensor) -> torch.Tensor:

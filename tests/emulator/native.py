@@ -27,7 +27,12 @@ def build(kernel: Kernel, folder: Path) -> Path:
     command += [f"-I{include}" for include in _wheels("include")]
     if kernel.abi == "torch":
         command += _torch_options(target.stem)
-    command += [str(kernel.source), "-o", str(target), *(_library(name) for name in kernel.libraries)]
+    command += [
+        str(kernel.source),
+        "-o",
+        str(target),
+        *(option for name in kernel.libraries for option in _library(name)),
+    ]
     subprocess.run(command, capture_output=True, text=True, check=True)
     return target
 
@@ -37,9 +42,9 @@ def _wheels(kind: str) -> list[Path]:
     return sorted(Path(torch.__file__).parents[1].glob(f"nvidia/*/{kind}"))
 
 
-def _library(name: str) -> str:
+def _library(name: str) -> list[str]:
     found = [file for folder in _wheels("lib") for file in sorted(folder.glob(f"lib{name}.so*"))]
-    return str(found[0]) if found else f"-l{name}"
+    return ["-Xlinker", str(found[0])] if found else [f"-l{name}"]
 
 
 def _torch_options(module: str) -> list[str]:

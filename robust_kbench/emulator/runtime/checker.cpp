@@ -1,42 +1,19 @@
 #include "checker.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include "memory.h"
 #include "module.h"
+#include "order.h"
 
 namespace kbemu {
 namespace {
 
 std::uint32_t launch_generation = 0;
-// What was published at each address that is used for synchronisation, in this launch.
-std::map<std::uintptr_t, Knowledge> published;
-// The same for those that are fenced for their own block only.
-std::map<std::pair<std::uintptr_t, std::uint32_t>, Knowledge> published_in_block;
-
 std::string text_of(const Access& access) {
     return std::string(access.atomic ? "an atomic access" : access.writes ? "a write" : "a read") + " of " +
            std::to_string(access.size) + (access.size == 1 ? " byte" : " bytes");
-}
-
-bool knows(const Knowledge* knowledge, const Stamp& stamp) {
-    if (!knowledge) return false;
-    const auto epoch = knowledge->epochs.find(stamp.block);
-    if (epoch != knowledge->epochs.end() && stamp.epoch < epoch->second) return true;
-    const auto clock = knowledge->clocks.find(Knowledge::key(stamp.block, stamp.thread));
-    return clock != knowledge->clocks.end() && stamp.clock <= clock->second;
-}
-
-bool is_before(const Stamp& stamp, const ThreadState& thread) {
-    const BlockClock& block = thread.block->clock;
-    if (stamp.block == block.number) {
-        if (stamp.thread == thread.facts.linear || stamp.epoch < block.epoch) return true;
-        const bool same_warp = stamp.thread / kWarpSize == thread.facts.warp;
-        if (same_warp && stamp.clock <= thread.clock.known[stamp.thread % kWarpSize]) return true;
-    }
-    return knows(thread.clock.acquired.get(), stamp) || knows(block.acquired.get(), stamp);
 }
 
 Actor actor_of(const Stamp& stamp) {
@@ -142,12 +119,14 @@ bool host_may_have_written(const Access& access) {
     return false;
 }
 
-void check_initialised(const Access& access, Shadow& shadow, std::size_t offset, bool shared, const std::string& name) {
+// `offset` is in the shadow, `shown` in what has the name.
+void check_initialised(const Access& access, Shadow& shadow, std::size_t offset, long long shown, bool shared,
+                       const std::string& name) {
     if (access.writes && !access.atomic) {
         shadow.mark_written(offset, access.size);
     } else if (!shadow.is_written(offset, access.size) && !host_may_have_written(access)) {
         report(shared ? "uninitialised_shared" : "uninitialised_global",
-               text_of(access) + " at offset " + std::to_string(offset) + " of " + name + " that nothing has written",
+               text_of(access) + " at offset " + std::to_string(shown) + " of " + name + " that nothing has written",
                access.place);
         shadow.mark_written(offset, access.size);
     }
@@ -197,7 +176,7 @@ void check_shared(const Access& access, Block& block) {
     const auto offset = static_cast<std::size_t>(
         static_cast<const char*>(const_cast<const void*>(access.address)) - block.shared.dynamic());
     check_race(access, *block.shadow, offset, block.generation, true, place.name);
-    check_initialised(access, *block.shadow, offset, true, place.name);
+    check_initialised(access, *block.shadow, offset, place.offset, true, place.name);
 }
 
 // Memory that is no tensor and still the kernel's: constants of its module, and the arguments of the launch.
@@ -224,7 +203,7 @@ void check_global(const Access& access) {
     Shadow& shadow = found->its_shadow();
     check_race(access, shadow, static_cast<std::size_t>(offset), launch_generation, false, found->name);
     if (!found->initialised) {
-        check_initialised(access, shadow, static_cast<std::size_t>(offset), false, found->name);
+        check_initialised(access, shadow, static_cast<std::size_t>(offset), offset, false, found->name);
     }
 }
 
@@ -258,8 +237,7 @@ void check_access(const Access& access) {
 
 void checker_starts_launch() {
     ++launch_generation;
-    published.clear();
-    published_in_block.clear();
+    forget_what_was_published();
 }
 
 void checker_forgets(Block& block) {
@@ -274,104 +252,6 @@ void checker_forgets(Block& block) {
 void checker_tells_doubtful_reads(ThreadState& thread) {
     for (const DoubtfulRead& read : thread.doubtful) tell(thread, read);
     thread.doubtful.clear();
-}
-
-void checker_passes_block_barrier(Block& block) {
-    ++block.clock.epoch;
-    for (ThreadState& thread : block.threads) {
-        checker_tells_doubtful_reads(thread);
-        ++thread.clock.now;
-        if (!thread.clock.acquired) continue;
-        if (!block.clock.acquired) block.clock.acquired = std::make_unique<Knowledge>();
-        block.clock.acquired->merge(*thread.clock.acquired);
-        thread.clock.acquired.reset();
-    }
-}
-
-void checker_passes_grid_barrier() { checker_starts_launch(); }
-
-void checker_synchronises_lanes(ThreadState& thread, unsigned participants) {
-    // Every participant runs this before any of them touches memory again; the first one does it for all.
-    Block& block = *thread.block;
-    const unsigned warp = thread.facts.warp;
-    if (thread.clock.synchronised) {
-        thread.clock.synchronised = false;
-        return;
-    }
-    std::uint32_t known[kWarpSize] = {};
-    Knowledge acquired;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-        if (!(participants >> lane & 1)) continue;
-        ThreadState& other = block.thread(warp, lane);
-        for (unsigned i = 0; i < kWarpSize; ++i) known[i] = std::max(known[i], other.clock.known[i]);
-        known[lane] = std::max(known[lane], other.clock.now);
-        if (other.clock.acquired) acquired.merge(*other.clock.acquired);
-    }
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-        if (!(participants >> lane & 1)) continue;
-        ThreadState& other = block.thread(warp, lane);
-        std::copy(known, known + kWarpSize, other.clock.known);
-        ++other.clock.now;
-        other.clock.synchronised = &other != &thread;
-        if (!acquired.empty()) other.clock.acquired = std::make_unique<Knowledge>(acquired);
-    }
-}
-
-void checker_fences(ThreadState& thread, FenceScope scope) {
-    BlockClock& block = thread.block->clock;
-    const Fence fence{thread.clock.now++, block.epoch};
-    thread.clock.block_fence = fence;
-    block.block_fenced_epoch = block.epoch;
-    if (scope == kFenceBlock) return;
-    thread.clock.device_fence = fence;
-    block.device_fenced_epoch = block.epoch;
-}
-
-namespace {
-
-void publish(Knowledge& knowledge, const ThreadState& thread, const Fence& fence, std::uint32_t fenced_epoch) {
-    const BlockClock& block = thread.block->clock;
-    if (fence.epoch == 0 && fenced_epoch == 0) return;
-    if (thread.clock.acquired) knowledge.merge(*thread.clock.acquired);
-    if (block.acquired) knowledge.merge(*block.acquired);
-    // A fence of this thread also covers what a barrier showed it before.
-    auto& epoch = knowledge.epochs[block.number];
-    epoch = std::max(epoch, fence.epoch == block.epoch ? block.epoch : std::min(fenced_epoch + 1, block.epoch));
-    auto& clock = knowledge.clocks[Knowledge::key(block.number, thread.facts.linear)];
-    clock = std::max(clock, fence.clock);
-}
-
-}  // namespace
-
-void checker_publishes(ThreadState& thread, const volatile void* address) {
-    const auto key = reinterpret_cast<std::uintptr_t>(address);
-    const BlockClock& block = thread.block->clock;
-    publish(published[key], thread, thread.clock.device_fence, block.device_fenced_epoch);
-    publish(published_in_block[{key, block.number}], thread, thread.clock.block_fence, block.block_fenced_epoch);
-}
-
-void checker_acquires(ThreadState& thread, const volatile void* address) {
-    const auto key = reinterpret_cast<std::uintptr_t>(address);
-    const auto acquire = [&](const Knowledge& knowledge) {
-        if (knowledge.empty()) return;
-        if (!thread.clock.acquired) thread.clock.acquired = std::make_unique<Knowledge>();
-        thread.clock.acquired->merge(knowledge);
-    };
-    if (const auto found = published.find(key); found != published.end()) acquire(found->second);
-    const auto found = published_in_block.find({key, thread.block->clock.number});
-    if (found != published_in_block.end()) acquire(found->second);
-}
-
-void checker_arrives(ThreadState& thread, Knowledge& barrier) {
-    const BlockClock& block = thread.block->clock;
-    if (thread.clock.acquired) barrier.merge(*thread.clock.acquired);
-    barrier.epochs[block.number] = std::max(barrier.epochs[block.number], block.epoch);
-    barrier.clocks[Knowledge::key(block.number, thread.facts.linear)] = thread.clock.now++;
-}
-
-void checker_leaves(ThreadState& thread, const Knowledge& barrier) {
-    if (!thread.clock.acquired) thread.clock.acquired = std::make_unique<Knowledge>();
-    thread.clock.acquired->merge(barrier);
 }
 
 }  // namespace kbemu

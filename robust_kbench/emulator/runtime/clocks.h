@@ -22,10 +22,12 @@ struct Knowledge {
     }
 };
 
-// A thread's latest fence: its own accesses up to the clock came before it. Epoch 0: none yet.
+// A thread's latest fence: its own accesses up to the clock came before it, and those of its warp's lanes that it knew
+// of then. Epoch 0: none yet.
 struct Fence {
     std::uint32_t clock = 0;
     std::uint32_t epoch = 0;
+    std::uint32_t known[32] = {};
 };
 
 struct ThreadClock {

@@ -13,11 +13,16 @@
 namespace kbemu {
 
 constexpr std::size_t kSharedBytes = 48 << 10;  // without cudaFuncSetAttribute
+constexpr const char* kEveryKernel = "";
+// An attribute stays with the kernel for the life of the process, as on a device.
 static std::map<std::string, std::size_t> allowed_shared;
 
 std::string shared_memory_exceeded(const std::string& kernel, std::size_t dynamic_bytes) {
-    const auto allowed = allowed_shared.find(kernel);
-    const std::size_t limit = std::max(kSharedBytes, allowed == allowed_shared.end() ? 0 : allowed->second);
+    const auto allowed = [](const std::string& name) {
+        const auto found = allowed_shared.find(name);
+        return found == allowed_shared.end() ? 0 : found->second;
+    };
+    const std::size_t limit = std::max({kSharedBytes, allowed(kernel), allowed(kEveryKernel)});
     const std::size_t static_bytes = static_shared_bytes_of(kernel);
     if (dynamic_bytes + static_bytes <= limit) return "";
     return std::to_string(dynamic_bytes) + " bytes of dynamic and " + std::to_string(static_bytes) +
@@ -71,7 +76,6 @@ void run(Grid& grid) {
 void clear_errors() {
     last_error = 0;
     is_sticky = false;
-    allowed_shared.clear();
 }
 
 }  // namespace kbemu
@@ -108,7 +112,7 @@ void kbemu_allow_shared(const char* kernel, std::size_t bytes) {
     if (bytes > kOptInSharedBytes) {
         kbemu_unsupported("more than 163 KiB of shared memory (compute capability 9.0 has 227 KiB)", nullptr);
     }
-    allowed_shared[kernel] = bytes;
+    allowed_shared[kernel ? kernel : kEveryKernel] = bytes;
 }
 
 void kbemu_launch_bounds(unsigned max_threads, unsigned min_blocks, const Site* site) {

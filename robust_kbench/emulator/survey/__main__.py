@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,11 +20,13 @@ from robust_kbench.emulator.survey import extension, sandbox, sources
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     options = _parser().parse_args(arguments)
-    settings = sandbox.Settings(options.seconds, options.memory << 30, options.batch, options.checked)
+    settings = sandbox.Settings(
+        options.seconds, options.memory << 30, options.batch, options.checked, _absolute(options.packages)
+    )
     libraries = extension.libraries()
     results = []
     for found in sources.find(options.folder):
-        if options.only and options.only not in str(found.path):
+        if not re.search(options.only, str(found.path)):
             continue
         result = sandbox.run(found, settings, libraries)
         result["file"] = str(found.path.relative_to(options.folder))
@@ -37,20 +40,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m robust_kbench.emulator.survey", description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", help="only files whose path contains this text")
+    parser.add_argument("--only", default="", help="only files whose path matches this regular expression")
     parser.add_argument("--seconds", type=int, default=180, help="time for one file, build included")
     parser.add_argument("--memory", type=int, default=12, help="address space for one file, in GiB")
     parser.add_argument("--batch", type=int, default=0, help="lower the models' batch_size to this; 0 leaves it")
+    parser.add_argument("--packages", type=Path, nargs="*", default=(), help="folders with what the models import")
     parser.add_argument("--checked", action="store_true", help="build for the checker: slower")
     parser.add_argument("--json", action="store_true", help="print the results as JSON instead of a table")
     return parser
+
+
+def _absolute(folders: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(str(folder.resolve()) for folder in folders)
 
 
 def row(result: dict[str, Any]) -> str:
     """One line of the table."""
     error = f"{result['max_error']:.1e}" if "max_error" in result else "-"
     times = "  ".join(f"{result.get(name, 0.0):6.1f} s" for name in ("build_seconds", "run_seconds"))
-    reason = result.get("reason") or ", ".join(sorted(set(result.get("findings", ()))))
+    reason = result.get("reason") or ", ".join(sorted({finding["kind"] for finding in result.get("findings", ())}))
     return f"{result['file']:<60}  {_verdict(result):<9}  {error:>8}  {times}  {reason[:160]}".rstrip()
 
 
@@ -59,7 +67,9 @@ def _verdict(result: dict[str, Any]) -> str:
         return "not built"
     if not result["ran"]:
         return "built"
-    return "right" if result.get("right") else "differs"
+    if "right" not in result:
+        return "ran"
+    return "right" if result["right"] else "differs"
 
 
 def totals(results: Sequence[dict[str, Any]]) -> str:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +18,30 @@ from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
 
 _TAIL = 300
+_SIGNAL = 128  # above it, an exit code tells of a signal
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How each kernel is built and run. `batch` lowers the models' constant `batch_size`; 0 leaves it."""
+    """How each kernel is built and run.
+
+    `batch` lowers the models' constant `batch_size`; 0 leaves it. `packages` are folders with what models import.
+    """
 
     seconds: int
     memory_bytes: int
     batch: int = 0
     checked: bool = False
+    packages: tuple[str, ...] = ()
 
 
 def run(found: Found, settings: Settings, libraries: Libraries) -> dict[str, Any]:
-    """What the child reported, or how it ended."""
+    """What the child reported, or how it ended. A kernel that kills the process is tried again under the checker."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="kbemu-survey-") as folder:
         result = _run_in(Path(folder), found, settings, libraries)
+    if result.get("died") and not settings.checked:
+        return {**run(found, replace(settings, checked=True), libraries), "died": True}
     return {"file": str(found.path), "kind": found.kind, "seconds": time.monotonic() - started, **result}
 
 
@@ -42,16 +49,17 @@ def _run_in(folder: Path, found: Found, settings: Settings, libraries: Libraries
     request = {
         "path": str(found.path.resolve()), "kind": found.kind, "checked": settings.checked, "batch": settings.batch,
         "reference": str(found.reference.resolve()) if found.reference else None, "cores": os.cpu_count() or 1,
-        "runtime": str(libraries.runtime), "torch": str(libraries.torch),
+        "packages": settings.packages, "runtime": str(libraries.runtime), "torch": str(libraries.torch),
     }  # fmt: skip
     (folder / "request.json").write_text(json.dumps(request))
     code = _execute(folder, settings)
+    died = {"died": True} if code is not None and code > _SIGNAL else {}
     with contextlib.suppress(OSError, ValueError):
         result = json.loads((folder / "result.json").read_text())
         if isinstance(result, dict):
-            return result
+            return result | died
     reason = "out of time" if code is None else f"ended with exit code {code}: {_tail(folder / 'output.log')}"
-    return {"built": None, "ran": False, "reason": reason}
+    return {"built": None, "ran": False, "reason": reason, **died}
 
 
 def _execute(folder: Path, settings: Settings) -> int | None:

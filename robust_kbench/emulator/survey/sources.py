@@ -53,15 +53,23 @@ def _is_model(text: str) -> bool:
 
 def _is_reference(path: Path) -> bool:
     text = path.read_text(errors="replace")
-    return bool(_INPUTS.search(text)) and "class Model(" in text and not _COMPILES.search(text)
+    return bool(_INPUTS.search(text)) and "class Model(" in text
+
+
+def _compiles(path: Path) -> bool:
+    return bool(_COMPILES.search(path.read_text(errors="replace")))
 
 
 def _reference_of(path: Path, text: str, references: list[Path]) -> Path | None:
-    """The file itself if it has both classes, else the file of the same level and number, such as level_2/99_*.py."""
+    """The file itself if it has both classes, else the file of the same level and number, such as level_2/99_*.py.
+
+    Of several, one without a kernel of its own.
+    """
     if set(_MODEL.findall(text)) == {"Model", "ModelNew"} and _INPUTS.search(text):
         return path
     wanted = path.parent.name, _number(path)
-    return next((file for file in references if (file.parent.name, _number(file)) == wanted), None)
+    matching = [file for file in references if (file.parent.name, _number(file)) == wanted and file != path]
+    return min(matching, key=_compiles, default=None)
 
 
 def _number(path: Path) -> str | None:

@@ -53,12 +53,17 @@ inline int launch(const char* name, const Config& config, Body&& body, Arguments
     return kbemu_launch(&request);
 }
 
+// The third argument, blocks in a cluster, is no limit.
+inline void launch_bounds(unsigned max_threads, unsigned min_blocks, unsigned, KBEMU_HERE) {
+    kbemu_launch_bounds(max_threads, min_blocks, &site);
+}
+
 inline void launch_bounds(unsigned max_threads, unsigned min_blocks = 0, KBEMU_HERE) {
     kbemu_launch_bounds(max_threads, min_blocks, &site);
 }
 
-inline bool symbol(const char* name, const void* address, std::size_t bytes) {
-    kbemu_symbol(name, address, bytes);
+inline bool symbol(const char* name, const volatile void* address, std::size_t bytes) {
+    kbemu_symbol(name, const_cast<const void*>(address), bytes);
     return true;
 }
 

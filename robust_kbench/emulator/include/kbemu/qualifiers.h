@@ -1,5 +1,13 @@
 // CUDA's keywords and built-in variables, as a C++ compiler without CUDA can read them.
 #pragma once
+// Before any header of the C library declares them: what is called by these names is PTX's (runtime/extremes.cpp).
+extern "C" {
+float fmaxf(float, float) noexcept __asm__("kbemu_fmaxf");
+float fminf(float, float) noexcept __asm__("kbemu_fminf");
+double fmax(double, double) noexcept __asm__("kbemu_fmax");
+double fmin(double, double) noexcept __asm__("kbemu_fmin");
+}
+
 #include <climits>
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,9 @@ template <typename T>
 class Complex {
 public:
     __host__ __device__ constexpr Complex(T re = T(0), T im = T(0)) : re_(re), im_(im) {}
-    __device__ Complex operator*(const Complex& o) const { return {re_ * o.re_ - im_ * o.im_, re_ * o.im_ + im_ * o.re_}; }
+    __device__ Complex operator*(const Complex& o) const {
+        return {re_ * o.re_ - im_ * o.im_, re_ * o.im_ + im_ * o.re_};
+    }
     __device__ Complex operator+(const Complex& o) const { return {re_ + o.re_, im_ + o.im_}; }
     __device__ T norm() const { return re_ * re_ + im_ * im_; }
 

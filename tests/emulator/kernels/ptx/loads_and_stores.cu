@@ -28,7 +28,9 @@ __global__ void copies(const float* x, float* y, float* sums, int n) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(x));
     if (4 * i + 3 < n) {
         const float4 v = load_streaming(reinterpret_cast<const float4*>(x) + i);
-        asm volatile("st.global.cs.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(y + 4 * i), "f"(v.w), "f"(v.z), "f"(v.y), "f"(v.x)
+        asm volatile("st.global.cs.v4.f32 [%0], {%1, %2, %3, %4};" 
+                     :
+                     : "l"(y + 4 * i), "f"(v.w), "f"(v.z), "f"(v.y), "f"(v.x)
                      : "memory");
     }
     if (i >= n) return;

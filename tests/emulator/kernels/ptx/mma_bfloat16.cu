@@ -18,7 +18,9 @@ __global__ void matmul(const __nv_bfloat16* a, const __nv_bfloat16* b, float* c,
                      : "=r"(a0), "=r"(a1), "=r"(a2), "=r"(a3)
                      : "r"(where));
         where = __cvta_generic_to_shared(tile_b + lane % 16 * 8);
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\n" : "=r"(b0), "=r"(b1) : "r"(where));
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\n"
+                     : "=r"(b0), "=r"(b1)
+                     : "r"(where));
         asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
                      "{%10,%11,%12,%13};\n"
                      : "=f"(d0), "=f"(d1), "=f"(d2), "=f"(d3)

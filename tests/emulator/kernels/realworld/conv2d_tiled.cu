@@ -30,6 +30,6 @@ __global__ void conv(const float* image, float* out, int height, int width) {
 extern "C" void run(const float* image, const float* weights, float* out, int64_t height, int64_t width,
                     cudaStream_t stream) {
     cudaMemcpyToSymbolAsync(filter, weights, sizeof(filter), 0, cudaMemcpyDeviceToDevice, stream);
-    conv<<<dim3((width + TILE - 1) / TILE, (height + TILE - 1) / TILE), dim3(HALO, HALO), 0, stream>>>(image, out, height,
-                                                                                                   width);
+    const dim3 grid((width + TILE - 1) / TILE, (height + TILE - 1) / TILE);
+    conv<<<grid, dim3(HALO, HALO), 0, stream>>>(image, out, height, width);
 }

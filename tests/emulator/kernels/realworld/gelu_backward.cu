@@ -8,9 +8,9 @@ __device__ __forceinline__ float2 gelu(float x) {
     return {0.5f * x * (1.0f + t), derivative};
 }
 
-__global__ void bias_gelu(const float4* x, const float4* bias, float4* y, float4* dx, int vectors, int vectors_per_row) {
+__global__ void bias_gelu(const float4* x, const float4* bias, float4* y, float4* dx, int vectors, int row_vectors) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < vectors; i += gridDim.x * blockDim.x) {
-        const float4 v = x[i], b = bias[i % vectors_per_row];
+        const float4 v = x[i], b = bias[i % row_vectors];
         const float2 g[4] = {gelu(v.x + b.x), gelu(v.y + b.y), gelu(v.z + b.z), gelu(v.w + b.w)};
         y[i] = make_float4(g[0].x, g[1].x, g[2].x, g[3].x);
         dx[i] = make_float4(g[0].y, g[1].y, g[2].y, g[3].y);

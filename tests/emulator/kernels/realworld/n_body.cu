@@ -36,6 +36,6 @@ __global__ void step(const float4* bodies, const float4* velocities, float4* mov
 }
 
 extern "C" void run(const float* bodies, const float* velocities, float* moved, int64_t n, cudaStream_t stream) {
-    step<<<(n + TILE - 1) / TILE, TILE, 0, stream>>>((const float4*)bodies, (const float4*)velocities, (float4*)moved, n,
-                                                     0.25f);
+    const int blocks = (n + TILE - 1) / TILE;
+    step<<<blocks, TILE, 0, stream>>>((const float4*)bodies, (const float4*)velocities, (float4*)moved, n, 0.25f);
 }

@@ -15,8 +15,9 @@ __device__ __forceinline__ MaxSum merge(MaxSum a, MaxSum b) {
 
 __device__ __forceinline__ MaxSum merge_warp(MaxSum value) {
     for (int offset = 16; offset > 0; offset >>= 1) {
-        const MaxSum other{__shfl_xor_sync(0xffffffffu, value.m, offset), __shfl_xor_sync(0xffffffffu, value.d, offset)};
-        value = merge(value, other);
+        const float m = __shfl_xor_sync(0xffffffffu, value.m, offset);
+        const float d = __shfl_xor_sync(0xffffffffu, value.d, offset);
+        value = merge(value, MaxSum{m, d});
     }
     return value;
 }

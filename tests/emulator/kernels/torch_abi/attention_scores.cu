@@ -6,7 +6,8 @@
 #include <torch/extension.h>
 
 template <typename scalar_t>
-__global__ void masked_softmax(const scalar_t* scores, const bool* mask, scalar_t* out, int heads, int queries, int keys) {
+__global__ void masked_softmax(const scalar_t* scores, const bool* mask, scalar_t* out, int heads, int queries,
+                               int keys) {
     using opmath_t = at::opmath_type<scalar_t>;
     const int row = blockIdx.x * blockDim.y + threadIdx.y;
     const bool inside = row < heads * queries;
@@ -37,7 +38,8 @@ at::Tensor forward(at::Tensor q, at::Tensor k, at::Tensor mask) {
     const dim3 block(32, 4), grid((rows + 3) / 4);
     AT_DISPATCH_FLOATING_TYPES_AND_HALF(scores.scalar_type(), "masked_softmax", [&] {
         masked_softmax<scalar_t><<<grid, block, 0, at::cuda::getCurrentCUDAStream()>>>(
-            scores.data_ptr<scalar_t>(), mask.data_ptr<bool>(), out.data_ptr<scalar_t>(), batch * heads, length, length);
+            scores.data_ptr<scalar_t>(), mask.data_ptr<bool>(), out.data_ptr<scalar_t>(), batch * heads, length,
+            length);
     });
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return out;

@@ -31,7 +31,8 @@ __global__ void layer_norm_kernel(const T* x, const T* weight, const T* bias, T*
     const ACC scale = rsqrtf(squares[0] / cols - mean * mean + eps);
     for (int c = threadIdx.x; c < cols; c += blockDim.x) {
         const ACC shift = bias != nullptr ? static_cast<ACC>(bias[c]) : ACC(0);
-        y[blockIdx.x * cols + c] = static_cast<T>((static_cast<ACC>(row[c]) - mean) * scale * static_cast<ACC>(weight[c]) + shift);
+        const ACC normal = (static_cast<ACC>(row[c]) - mean) * scale;
+        y[blockIdx.x * cols + c] = static_cast<T>(normal * static_cast<ACC>(weight[c]) + shift);
     }
 }
 

@@ -29,7 +29,8 @@ __global__ void lstm_kernel(const torch::PackedTensorAccessor32<scalar_t, 3, tor
 
 #define CHECK_CUDA(x) TORCH_CHECK(x.is_cuda(), #x " must be a CUDA tensor")
 
-std::vector<torch::Tensor> forward(torch::Tensor input, torch::Tensor weights, torch::Tensor bias, torch::Tensor old_cell) {
+std::vector<torch::Tensor> forward(torch::Tensor input, torch::Tensor weights, torch::Tensor bias,
+                                   torch::Tensor old_cell) {
     CHECK_CUDA(input);
     CHECK_CUDA(weights);
     const auto gate_weights = torch::addmm(bias, input, weights.transpose(0, 1));

@@ -45,7 +45,9 @@ torch::Tensor launch(torch::Tensor x, torch::Tensor grad, Op op) {
 torch::Tensor swish_forward(torch::Tensor x) { return launch(x, x, Swish{}); }
 torch::Tensor swish_backward(torch::Tensor grad, torch::Tensor x) { return launch(x, grad, SwishGrad{}); }
 
-std::vector<torch::Tensor> both(torch::Tensor x, torch::Tensor grad) { return {swish_forward(x), swish_backward(grad, x)}; }
+std::vector<torch::Tensor> both(torch::Tensor x, torch::Tensor grad) {
+    return {swish_forward(x), swish_backward(grad, x)};
+}
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("swish", &swish_forward, "Swish forward");

@@ -1,8 +1,14 @@
 // The emulated device's tensors are the processor's tensors: what sources say about the CUDA device holds for them.
 // To be included after torch's own headers, which use the same names.
 #pragma once
+#include "kbemu/torch/without_cuda_begin.h"
+
+#include <ATen/AccumulateType.h>
+#include <ATen/OpMathType.h>
 #include <ATen/core/DeprecatedTypeProperties.h>
 #include <ATen/core/TensorAccessor.h>
+
+#include "kbemu/torch/without_cuda_end.h"
 
 #define is_cuda() is_cpu()
 #define kCUDA kCPU

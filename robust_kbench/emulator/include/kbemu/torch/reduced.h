@@ -5,10 +5,8 @@
 
 #include "kbemu/torch/without_cuda_begin.h"
 
-#include <ATen/AccumulateType.h>
 #include <ATen/DeviceGuard.h>
 #include <ATen/Dispatch.h>
-#include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Formatting.h>
 #include <ATen/core/Tensor.h>
