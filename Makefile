@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEVICE := $(shell nvidia-smi >/dev/null 2>&1 && echo cuda || echo cpu)
-NATIVE_cpu := baselines/norm/rmsnorm/cpp_simd baselines/activation/softmax/cpp_three_pass baselines/matmul/matmul/cpp_tiled
-NATIVE_cuda := baselines/norm/rmsnorm/cuda_register_rows baselines/activation/softmax/cuda_register_rows \
-               baselines/matmul/matmul/cuda_register_tile
+KERNELS_cpu := baselines/norm/rmsnorm/cpp_simd baselines/activation/softmax/cpp_three_pass baselines/matmul/matmul/cpp_tiled \
+               baselines/norm/rmsnorm/cuda_register_rows
+KERNELS_cuda := baselines/norm/rmsnorm/cuda_register_rows baselines/activation/softmax/cuda_register_rows \
+                baselines/matmul/matmul/cuda_register_tile
 EVERYWHERE := baselines/norm/rmsnorm/python_two_pass baselines/activation/softmax/python_value \
               baselines/norm/rmsnorm/triton_tile baselines/activation/softmax/triton_tile
 
@@ -14,7 +15,7 @@ EVERYWHERE := baselines/norm/rmsnorm/python_two_pass baselines/activation/softma
 
 # Judge several published kernels on the device at hand, in the languages that it can run.
 evaluate: $(STAMP)
-	$(BIN)/kbench evaluate $(EVERYWHERE) $(NATIVE_$(DEVICE)) --device $(DEVICE) --tier quick
+	$(BIN)/kbench evaluate $(EVERYWHERE) $(KERNELS_$(DEVICE)) --device $(DEVICE) --tier quick
 
 # The fast lane: every fast test, every task's spec, what has changed and a rotating eighth of the rest.
 test: $(STAMP) lint

@@ -45,10 +45,22 @@ def test_the_wheel_carries_every_task_and_every_baseline(wheel: Path) -> None:
     assert "robust_kbench/languages/include/kbench.h" in names
 
 
+def test_the_wheel_carries_all_of_the_emulator(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    files = [p for p in (ROOT / "robust_kbench/emulator").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    assert [p for p in files if p.relative_to(ROOT).as_posix() not in names] == []
+
+
 @needs_compiler
 def test_it_lists_scaffolds_and_judges_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     kbench = installed / "bin" / "kbench"
-    for arguments in (["tasks"], ["new", "norm/rmsnorm", "mine", "-l", "cpp"], ["evaluate", "mine", "--tier", "quick"]):
+    commands = (
+        ["tasks"],
+        ["new", "norm/rmsnorm", "mine", "-l", "cpp"],
+        ["new", "norm/rmsnorm", "emulated", "-l", "cuda"],
+        ["evaluate", "mine", "emulated", "--device", "cpu", "--tier", "quick"],
+    )
+    for arguments in commands:
         done = subprocess.run([kbench, *arguments], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert "PASSED" in done.stdout
+    assert done.stdout.count("PASSED") == 2

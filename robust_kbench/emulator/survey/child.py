@@ -30,6 +30,8 @@ def main() -> None:
 
 
 def _write(result: dict[str, Any], builder: Builder, place: Path) -> None:
+    if not builder.tried:
+        result.setdefault("reason", "nothing was compiled")
     if builder.error is not None:
         result["reason"] = _told(builder.error)
     result |= {"built": builder.built, "build_seconds": builder.seconds}

@@ -33,12 +33,12 @@ def run(
     """
     vars(cpp_extension).update(load_inline=builder.load_inline, load=builder.load)
     pretend.install()
-    if reference_path is None:
-        raise LookupError("no reference found for it")
-    reference = _module(reference_path, request["batch"])
     candidate = _module(path, request["batch"])
+    reference = _module(reference_path, request["batch"]) if reference_path else None
     # A few models were written for other inputs than their number says: then they are run, and compared with nothing.
     source = candidate if hasattr(candidate, "get_inputs") else reference
+    if source is None:
+        raise LookupError("no inputs and no reference found for it")
     arguments = _call(source, "get_init_inputs")
     model = _seeded(getattr(candidate, "ModelNew", candidate.Model), arguments)
     torch.manual_seed(_SEED)
@@ -48,8 +48,8 @@ def run(
         yield
         actual = _emulate(model, _copies(inputs), request, result)
         result |= {"ran": True, "reason": ""}
-        expected = _seeded(reference.Model, arguments)(*_copies(inputs))
-        _compare(expected, actual, result)
+        if reference is not None:
+            _compare(_seeded(reference.Model, arguments)(*_copies(inputs)), actual, result)
 
 
 def _seeded(model: Any, arguments: Sequence[Any]) -> Any:
