@@ -32,9 +32,10 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# The overhead per evaluation and per call.
+# The overhead per evaluation and per call, and how long the emulator takes.
 perf: $(STAMP)
 	$(BIN)/python -m pytest --benchmark-only --benchmark-columns=min,median,iqr,rounds tests/perf
+	$(BIN)/python tests/perf/emulated_kernels.py
 
 $(STAMP): pyproject.toml constraints.txt setup.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robust-kbench needs Python 3.11 or newer; try make PYTHON=python3.12")'

@@ -155,12 +155,17 @@ class KernelItem(_TaskItem):
         return item
 
     def runtest(self) -> None:
-        """Evaluate at tier quick. What this machine cannot run is skipped with the reason."""
+        """Evaluate at tier quick, or at tier full where that brings the emulator's checker and no timing.
+
+        What this machine cannot run is skipped with the reason.
+        """
         from robust_kbench.cli.report import report
         from robust_kbench.registry import read_submission, read_task
 
-        task = read_task(self.path.parent)
-        record = _evaluator(self.config).evaluate(read_submission(self.folder), task, tier="quick")
+        task, submission = read_task(self.path.parent), read_submission(self.folder)
+        evaluator = _evaluator(self.config)
+        is_emulated = submission.file.language == "cuda" and evaluator.device.kind == "cpu"
+        record = evaluator.evaluate(submission, task, tier="full" if is_emulated else "quick")
         if record.status == "unsupported":
             pytest.skip(record.reason)
         if record.status != "passed":
