@@ -2,10 +2,11 @@
 
 The loophole: inputs are in place a moment before GO; a worker that dawdles between waking up and reporting READY can
 compute the answer in that window and then return at once.
-How it is detected: on the cpu device inputs appear while the worker is stopped, and the judge measures
-the worker's processor time between waking it and READY. The baseline's worker, woken by the same code a moment earlier,
-shows how much that takes now. Where even that varies, only an excess in nearly every call counts.
-What it cannot see: work that fits into what a wake-up takes anyway, some 50 microseconds a call.
+How it is detected: on the cpu device inputs appear while the worker is stopped, and the judge measures the window from
+waking it to READY. The baseline's worker, woken by the same code a moment earlier, shows how long that takes now.
+On a busy machine wake-ups take milliseconds at random, for both: then only an excess in nearly every call counts, and
+such a run is not ranked anyway.
+What it cannot see: work that fits into the jitter of a wake-up, some 50 microseconds a call.
 """
 
 from __future__ import annotations

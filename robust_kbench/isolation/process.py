@@ -42,10 +42,7 @@ class Reply:
     elapsed_ns: int
     """From GO to DONE on the judge's clock."""
     wake_ns: int
-    """Processor time of the worker from waking to READY: what it could have worked off the clock.
-
-    Time spent waiting for the core is not in it, since on a busy machine that says nothing about the submission.
-    """
+    """From waking the worker to READY: the window in which it could work off the clock."""
 
 
 class Worker:
@@ -107,11 +104,10 @@ class Worker:
         self.park()
         fill()
         deadline = time.monotonic() + timeout_s
-        woken = self._processor_time_ns()
+        woken = time.perf_counter_ns()
         self._signal(wire.WAKE, nonce)
         self._run()
         self._wait(wire.READY, nonce, deadline, "waking up")
-        wake_ns = self._processor_time_ns() - woken
         started = time.perf_counter_ns()
         self._signal(wire.GO, nonce)
         self._wait(wire.DONE, nonce, deadline, "running the kernel")
@@ -119,14 +115,7 @@ class Worker:
         if copy_out:
             self._wait(wire.FINISHED, nonce, deadline, "copying the outputs")
         self.park()
-        return Reply(self._answer(nonce), ended - started, wake_ns)
-
-    def _processor_time_ns(self) -> int:
-        """Of all threads of the worker so far."""
-        try:
-            return time.clock_gettime_ns(processes.clock_of(self.pid))
-        except OSError:
-            raise self._crash("ended by itself") from None
+        return Reply(self._answer(nonce), ended - started, started - woken)
 
     def park(self) -> None:
         """Stop the whole process tree and see it stopped."""

@@ -88,8 +88,3 @@ def private_bytes(pid: int) -> int:
             if line.startswith("RssAnon:"):
                 return int(line.split()[1]) * 1024
     return 0
-
-
-def clock_of(pid: int) -> int:
-    """The clock that shows a process's processor time: what clock_getcpuclockid(3) computes on Linux."""
-    return (~pid << 3) | 2

@@ -19,10 +19,10 @@ Ending = Literal["returned", "raised", "crashed", "timed_out"]
 class Observation:
     """One call of a submission or a baseline.
 
-    `outputs` are private copies, taken while the worker was stopped. A missing output is explained in `problems`,
-    for example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it.
-    `wake_ns` is the worker's processor time from waking to READY, `peer_wake_ns` the same of the baseline's latest
-    call. `reports` is what the emulator's checker said, `defects` the same with its lines looked up.
+    `outputs` are private copies, taken while the worker was stopped. A missing output is explained in `problems`, for
+    example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it. `wake_ns` is
+    the time from waking the worker to its READY, `peer_wake_ns` the same of the baseline's latest call. `reports` is
+    what the emulator's checker said, `defects` the same with its lines looked up.
     """
 
     case: Case
