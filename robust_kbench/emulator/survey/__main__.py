@@ -77,10 +77,11 @@ def totals(results: Sequence[dict[str, Any]]) -> str:
     lines = []
     for kind in ("extension", "model"):
         chosen = [result for result in results if result["kind"] == kind]
-        built, ran, right = (sum(bool(result.get(key)) for result in chosen) for key in ("built", "ran", "right"))
+        built_ones = [result for result in chosen if result["built"]]
+        ran, right = (sum(bool(result.get(key)) for result in built_ones) for key in ("ran", "right"))
         if chosen:
             ran_text = f", {ran} ran, {right} within the tolerance" if kind == "model" else ""
-            lines.append(f"{len(chosen)} {kind}s: {built} built{ran_text}")
+            lines.append(f"{len(chosen)} {kind}s: {len(built_ones)} built{ran_text}")
     return "\n".join(lines) or "nothing found"
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import json
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ def main() -> None:
     """Work through the request; whatever is raised becomes the reason in the result."""
     place = Path(sys.argv[1])
     request = json.loads(place.read_text())
+    faulthandler.dump_traceback_later(request["seconds"])  # shortly before the end, to tell where the time went
     libraries = Libraries(Path(request["runtime"]), Path(request["torch"]))
     builder = Builder(place.parent, libraries, checked=request["checked"])
     result: dict[str, Any] = {"ran": False}

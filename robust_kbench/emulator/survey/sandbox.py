@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
 
 _TAIL = 300
+_FRAMES = re.compile(r"most recent call first\):\n((?:  File .*\n){1,2})")
+_SPARE_SECONDS = 3
 _SIGNAL = 128  # above it, an exit code tells of a signal
 
 
@@ -49,6 +52,7 @@ def _run_in(folder: Path, found: Found, settings: Settings, libraries: Libraries
     request = {
         "path": str(found.path.resolve()), "kind": found.kind, "checked": settings.checked, "batch": settings.batch,
         "reference": str(found.reference.resolve()) if found.reference else None, "cores": os.cpu_count() or 1,
+        "seconds": max(1, settings.seconds - _SPARE_SECONDS),
         "packages": settings.packages, "runtime": str(libraries.runtime), "torch": str(libraries.torch),
     }  # fmt: skip
     (folder / "request.json").write_text(json.dumps(request))
@@ -58,7 +62,8 @@ def _run_in(folder: Path, found: Found, settings: Settings, libraries: Libraries
         result = json.loads((folder / "result.json").read_text())
         if isinstance(result, dict):
             return result | died
-    reason = "out of time" if code is None else f"ended with exit code {code}: {_tail(folder / 'output.log')}"
+    log = (folder / "output.log").read_text(errors="replace")
+    reason = f"out of time in {_innermost(log)}" if code is None else f"ended with exit code {code}: {log[-_TAIL:]}"
     return {"built": None, "ran": False, "reason": reason, **died}
 
 
@@ -89,5 +94,7 @@ def _execute(folder: Path, settings: Settings) -> int | None:
             process.wait()
 
 
-def _tail(path: Path) -> str:
-    return " ".join(path.read_text(errors="replace").split())[-_TAIL:]
+def _innermost(log: str) -> str:
+    """The innermost frames of the main thread, which the child printed shortly before its time was over."""
+    frames = _FRAMES.findall(log)
+    return " ".join(frames[-1].split()) if frames else "its first seconds"
