@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from robust_kbench.schema.documents import Strict
-from robust_kbench.schema.task import Distribution, FloatDType, Layout
+from robust_kbench.schema.task import Distribution, FloatDType, Layout, Probe
 
 
 class Case(Strict):
@@ -19,10 +19,11 @@ class Case(Strict):
     distribution: Distribution = "normal"
     seed: int = Field(ge=0, lt=2**63)
     role: Literal["check", "timed"] = "check"
+    probe: Probe | None = Field(default=None, description="special values with a stricter rule; overrides distribution")
 
     def __str__(self) -> str:
         axes = " ".join(f"{name}={size}" for name, size in self.axes.items())
-        return f"{axes} {self.dtype} {self.layout} {self.distribution}"
+        return f"{axes} {self.dtype} {self.layout} {self.probe or self.distribution}"
 
 
 class Suite(Strict):

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from robust_kbench.schema.documents import Strict
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layout, Precision
+from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layout, Precision, Probe
 
 SCHEMA_VERSION = 1
 MAX_RECORD_BYTES = 64 * 1024
@@ -37,11 +37,14 @@ class Status(StrEnum):
 Tier = Literal["quick", "full", "final"]
 Execution = Literal["native", "interpreted", "emulated"]
 CaseStatus = Literal["passed", "incorrect", "crashed", "timed_out", "not_checked"]
-Metrics = tuple[float, float, float]
+Metrics = tuple[float, ...]
 
 
 class CaseResult(Strict):
-    """A judged case. `errors` and `limits` are the three metrics of the output that came closest to its limit."""
+    """A judged case. `errors` and `limits` are those of the output that came closest to its limit.
+
+    Three of each by the rule: of the whole, of the worst row, of the worst element; one of each in the other modes.
+    """
 
     axes: dict[str, int]
     dtype: FloatDType
@@ -49,6 +52,7 @@ class CaseResult(Strict):
     distribution: Distribution
     seed: int
     role: Literal["check", "timed"]
+    probe: Probe | None = None
     status: CaseStatus
     reason: str = Field(default="", max_length=1000)
     output: str = ""
@@ -81,6 +85,14 @@ class Timing(Strict):
     axes: dict[str, int]
     dtype: FloatDType
     sessions: tuple[Session, ...]
+
+
+class Search(Strict):
+    """What hypothesis tried beyond the drawn cases."""
+
+    examples: int = Field(description="calls that looked for a failure, those that shrank one included")
+    covered: dict[str, int] = Field(description="dtype, layout or distribution -> examples that had it")
+    minimal: CaseResult | None = Field(default=None, description="the smallest failing case")
 
 
 class Seconds(Strict):
@@ -124,6 +136,7 @@ class RunRecord(Strict):
     log: str = Field(default="", max_length=4000, description="end of the compiler's or the worker's output")
     findings: tuple[Finding, ...] = ()
     cases: tuple[CaseResult, ...] = ()
+    search: Search | None = None
     timings: tuple[Timing, ...] = ()
     handshake: Literal["spin", "blocking", "none"] = "none"
     isolation: tuple[str, ...] = ()

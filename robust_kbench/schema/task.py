@@ -13,8 +13,14 @@ from robust_kbench.schema.documents import Strict
 DType = Literal["float32", "float16", "bfloat16", "float64", "int64", "int32", "uint8"]
 FloatDType = Literal["float32", "float16", "bfloat16", "float64"]
 Role = Literal["activation", "parameter", "gradient", "index", "mask", "scalar"]
-Layout = Literal["contiguous", "transposed", "strided", "offset", "expanded"]
-Distribution = Literal["normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers"]
+Layout = Literal["contiguous", "transposed", "strided", "offset", "expanded", "pitched", "channels_last"]
+Distribution = Literal[
+    "normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers",
+    "constant", "one_hot", "sorted", "low_rank", "cancelling", "subnormal",
+]  # fmt: skip
+Comparison = Literal["rule", "ulp", "exact", "indices", "random"]
+Probe = Literal["identity", "integers", "stall", "range", "nonfinite", "empty"]
+ProbeValues = Literal["normal", "integers", "identity", "ones", "stall", "powers_of_two"]
 Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]
 
@@ -105,6 +111,49 @@ class Output(Strict):
     shape: tuple[Expression, ...] = ()
     dtype: DType | Literal["T"] = "T"
     reduction: Expression | None = Field(default=None, description="reduction length, if not the task's")
+    compare: Comparison | None = Field(
+        default=None,
+        description="rule: three errors against float64; ulp: elementwise ops; exact: copies, comparisons, sorted "
+        "values; indices: any order among equal values; random: by distribution. "
+        "Default: rule for floating-point outputs, exact for others",
+    )
+    indexes: Name | None = Field(default=None, description="compare indices: the input that they point into")
+    axis: int = Field(default=-1, description="compare indices: along this dimension of it")
+    law: Literal["dropout", "categorical"] | None = Field(default=None, description="compare random: the distribution")
+
+    @model_validator(mode="after")
+    def _comparison_fits(self) -> Self:
+        if (self.compare == "indices") != (self.indexes is not None):
+            raise ValueError("compare indices needs `indexes`, and only it has that")
+        if (self.compare == "random") != (self.law is not None):
+            raise ValueError("compare random needs `law`, and only it has that")
+        return self
+
+
+class Property(Strict):
+    """What the op does to related inputs; holds without a reference, so also where float64 is too expensive.
+
+    homogeneous: inputs times 2**j give outputs times 2**(j * degree), bit for bit. additive: on integers, the outputs
+    of two values of an input add up, bit for bit. shift_invariant: a constant added to each row of an input changes
+    nothing. permutes: a permutation along an axis of the inputs permutes the outputs, bit for bit. symmetric: a
+    permutation along an axis that is summed over changes nothing. causal: later positions of an axis change nothing
+    in earlier ones, bit for bit. sums_to: the outputs' last axis sums to a value.
+    """
+
+    kind: Literal["homogeneous", "additive", "shift_invariant", "permutes", "symmetric", "causal", "sums_to"]
+    inputs: tuple[Name, ...] = Field(default=(), description="homogeneous, additive, shift_invariant: which inputs")
+    degree: int = Field(default=1, description="homogeneous: the power; 0 where the scale does not matter")
+    axis: Name | None = Field(default=None, description="permutes, symmetric, causal: along this axis")
+    value: float = Field(default=1.0, description="sums_to: the sum")
+
+    @model_validator(mode="after")
+    def _arguments_fit(self) -> Self:
+        needs_inputs = self.kind in ("homogeneous", "additive", "shift_invariant")
+        needs_axis = self.kind in ("permutes", "symmetric", "causal")
+        if needs_inputs != bool(self.inputs) or needs_axis != (self.axis is not None):
+            wanted = "inputs" if needs_inputs else "an axis" if needs_axis else "neither inputs nor an axis"
+            raise ValueError(f"{self.kind} takes {wanted}")
+        return self
 
 
 class Cost(Strict):
@@ -137,6 +186,22 @@ class Task(Strict):
         default={}, description="besides eager and compile: name -> file::function in the task's directory"
     )
     nondeterministic: bool = False
+    nonfinite: Literal["match", "contain", "none"] = Field(
+        default="contain",
+        description="match: NaN and infinities stand where PyTorch has them; contain: what they do not reach is right, "
+        "and what they reach is not finite; none: never among the inputs",
+    )
+    probes: dict[Probe, dict[Name, ProbeValues]] = Field(
+        default={}, description="probe -> values of the inputs that it sets; the others keep theirs"
+    )
+    properties: tuple[Property, ...] = ()
+    independent: Name | None = Field(
+        default=None, description="an axis along which slices of the outputs depend on the same slices of inputs alone"
+    )
+    large: dict[Name, int] | None = Field(
+        default=None, description="sizes with more than 2**31 elements in a tensor: tier final, where memory allows"
+    )
+    forward: TaskName | None = Field(default=None, description="of a backward op: the task that it differentiates")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -150,7 +215,23 @@ class Task(Strict):
             for number, binding in enumerate(bindings):
                 if problem := self.misfit(binding):
                     raise ValueError(f"timed.{kind}.{number}: {problem}")
+        if self.large is not None and set(self.large) != set(self.axes):
+            raise ValueError(f"large: bind each of the axes {', '.join(self.axes)}")
+        self._check_references()
         return self
+
+    def _check_references(self) -> None:
+        """Probes, properties and comparisons name inputs and axes that exist."""
+        named_inputs = [(f"probes.{probe}", name) for probe, values in self.probes.items() for name in values]
+        named_inputs += [(f"properties.{item.kind}", name) for item in self.properties for name in item.inputs]
+        named_inputs += [(f"outputs.{name}.indexes", o.indexes) for name, o in self.outputs.items() if o.indexes]
+        for place, name in named_inputs:
+            if name not in self.inputs:
+                raise ValueError(f"{place}: unknown input {name!r}; known: {', '.join(self.inputs)}")
+        named_axes = [(f"properties.{item.kind}", item.axis) for item in self.properties]
+        for place, axis in [*named_axes, ("independent", self.independent)]:
+            if axis is not None and axis not in self.axes:
+                raise ValueError(f"{place}: unknown axis {axis!r}; known: {', '.join(self.axes)}")
 
     def _check_names(self) -> None:
         known = set(self.axes)
@@ -191,6 +272,11 @@ class Task(Strict):
     def dtype_of(self, tensor: Input | Output, dtype: str) -> str:
         """The dtype of an input or output when the task's dtype variable is `dtype`."""
         return dtype if tensor.dtype == "T" else tensor.dtype
+
+    def comparison_of(self, output: Output) -> Comparison:
+        """How `output` is compared."""
+        dtype = self.dtypes[0] if output.dtype == "T" else output.dtype
+        return output.compare or ("rule" if dtype.startswith(("float", "bfloat")) else "exact")
 
     @property
     def tensors(self) -> dict[str, Input | Output]:
