@@ -20,6 +20,7 @@ thread_local Thread* self = nullptr;
 thread_local Engine* engine = nullptr;
 Settings settings;
 const char* launching = "";
+std::uint64_t launches = 0;
 
 namespace {
 

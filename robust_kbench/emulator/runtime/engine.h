@@ -212,6 +212,7 @@ extern thread_local Engine* engine;
 
 // The kernel that the host is launching, before any engine runs it.
 extern const char* launching;
+extern std::uint64_t launches;  // so far
 const char* current_kernel();
 
 // barriers.cpp and collectives.cpp: what follows for the others when a thread ends, and what becomes possible when

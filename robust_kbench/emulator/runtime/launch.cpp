@@ -90,6 +90,7 @@ int kbemu_launch(const Launch* launch) {
     Grid grid;
     grid.launch = launch;
     launching = launch->kernel;
+    ++launches;
     if (const std::string problem = limit_exceeded(*launch); !problem.empty()) {
         report("launch_limit", problem, Place::of(&launch->site));
         return last_error = kErrorInvalidConfiguration;

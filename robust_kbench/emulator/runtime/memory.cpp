@@ -92,11 +92,14 @@ std::size_t reserved_shared_bytes() { return variables_end; }
 const std::vector<SharedVariable>& shared_variables() { return variables; }
 
 std::size_t static_shared_bytes_of(const std::string& kernel) {
-    std::size_t bytes = 0;
+    std::map<std::uint64_t, std::size_t> by_launch;
     for (const SharedVariable& variable : variables) {
-        if (variable.kernel == kernel) bytes += variable.bytes;
+        if (variable.kernel == kernel) by_launch[variable.launch] += variable.bytes;
     }
-    return bytes;
+    if (const auto mine = by_launch.find(launches); mine != by_launch.end()) return mine->second;
+    std::size_t least = by_launch.empty() ? 0 : SIZE_MAX;
+    for (const auto& [launch, bytes] : by_launch) least = std::min(least, bytes);
+    return least;
 }
 
 void forget_tensors() {
@@ -187,7 +190,7 @@ unsigned kbemu_reserve_shared(std::size_t size, std::size_t alignment, const cha
     if (offset + size + kSharedGapBytes > SharedMemory::kStaticBytes) {
         kbemu_unsupported("more than 256 KiB of static shared memory in one source", site);
     }
-    variables.push_back({name, current_kernel(), offset, size});
+    variables.push_back({name, current_kernel(), launches, offset, size});
     if (static_shared_bytes_of(current_kernel()) > kMaxStaticBytes) {
         report("launch_limit", "with '" + std::string(name) + "' the kernel has " +
                                    std::to_string(static_shared_bytes_of(current_kernel())) +

@@ -34,13 +34,16 @@ Allocation* find_allocation(const volatile void* address);
 // Static shared memory: the declarations met so far.
 struct SharedVariable {
     std::string name, kernel;
+    std::uint64_t launch;  // the number of the one that met it first
     std::size_t offset, bytes;
 };
 // What fresh memory holds at an offset from its start.
 char poison_at(std::ptrdiff_t offset);
 
 std::size_t reserved_shared_bytes();
-std::size_t static_shared_bytes_of(const std::string& kernel);  // declared in it, as far as it has run
+// Declared in a kernel, as far as it has run. The name may be a pointer's, through which the host launches several
+// kernels: what different launches met first is not added up, and the smallest of them is what is certain.
+std::size_t static_shared_bytes_of(const std::string& kernel);
 // What is wrong with a kernel's use of shared memory; empty when nothing is.
 std::string shared_memory_exceeded(const std::string& kernel, std::size_t dynamic_bytes);
 const std::vector<SharedVariable>& shared_variables();

@@ -14,6 +14,11 @@ def reverse(x: Tensor) -> Tensor:
     return torch.cat([piece.flip(0) for piece in torch.split(x, 100)])
 
 
+@kernel("shared/instances_through_a_pointer", inputs=[integers(-999, 999, 14336)], outputs=[result(14336, dtype=INT)])
+def instances_through_a_pointer(x: Tensor) -> Tensor:
+    return torch.cat([x[:8192].flip(0), x[8192:].flip(0)])
+
+
 @kernel("shared/tile_2d", inputs=[uniform(45, 70)], outputs=[result(70, 45)], scalars=[45, 70])
 def tile_2d(x: Tensor) -> Tensor:
     return x.T
