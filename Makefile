@@ -11,7 +11,7 @@ KERNELS_cuda := baselines/norm/rmsnorm/cuda_register_rows baselines/activation/s
 EVERYWHERE := baselines/norm/rmsnorm/python_two_pass baselines/activation/softmax/python_value \
               baselines/norm/rmsnorm/triton_tile baselines/activation/softmax/triton_tile
 
-.PHONY: evaluate test full lint perf clean
+.PHONY: evaluate test full lint audit rules soak perf clean
 
 # Judge several published kernels on the device at hand, in the languages that it can run.
 evaluate: $(STAMP)
@@ -31,6 +31,19 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# Can every task tell right from wrong? Under ten minutes on two cores.
+audit: $(STAMP)
+	$(BIN)/kbench audit
+
+# Our rule beside other benchmarks', on the same variants.
+rules: $(STAMP)
+	$(BIN)/kbench audit --rules > docs/rules.tmp && mv docs/rules.tmp docs/rules.md
+
+# No honest kernel is refused: 10,000 judgements of honest variants, and 50 evaluations end to end.
+soak: $(STAMP)
+	$(BIN)/kbench audit --soak 10000
+	for n in $$(seq 50); do $(BIN)/kbench evaluate $(word 1,$(KERNELS_$(DEVICE))) --device $(DEVICE) --tier full || exit 1; done
 
 # The overhead per evaluation and per call, and how long the emulator takes.
 perf: $(STAMP)

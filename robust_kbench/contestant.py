@@ -47,10 +47,17 @@ class Contestant:
         return next(iter(self.built.values())).execution
 
     def start(
-        self, pool: WarmPool, arena: Arena, device: Device, dtype: FloatDType, built: Built | None = None
+        self,
+        pool: WarmPool,
+        arena: Arena,
+        device: Device,
+        dtype: FloatDType,
+        built: Built | None = None,
+        memory_bytes: int = 0,
     ) -> Worker:
         """A fresh worker with the artefact of `dtype` loaded, or with `built`; the caller closes it.
 
+        `memory_bytes`: of its own, where its calls take more than others do.
         Raises WorkerCrashed or WorkerTimedOut when the submission cannot be imported.
         """
         built = built or self.built[dtype]
@@ -60,6 +67,8 @@ class Contestant:
             # What is never timed may use every core.
             core=None if built.execution == "emulated" else device.worker_core,
         )
+        if memory_bytes > allowance.memory_bytes:
+            allowance = replace(allowance, memory_bytes=memory_bytes)
         worker = pool.start(built.flavour, arena, allowance)
         try:
             spin = device.handshake == "spin"

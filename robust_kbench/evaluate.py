@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import secrets
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -14,22 +14,24 @@ import torch
 
 from robust_kbench import guards, machine_lock
 from robust_kbench.baselines import baselines_for
+from robust_kbench.cases.large import large_case
+from robust_kbench.cases.space import Budget, Space
 from robust_kbench.cases.suite import BUDGETS, INTERPRETED, draw_suite
-from robust_kbench.checking import check
+from robust_kbench.checking import Checker
 from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device, machine, open_device
 from robust_kbench.errors import BuildError, HarnessError, KBenchError, SpecError, Unsupported, UsageError
 from robust_kbench.isolation.pool import WarmPool, flavour_of
-from robust_kbench.oracle.comparison import RULE
-from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.judgement import RULE
+from robust_kbench.oracle.reference import Reference, precision_facts
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress, silent
 from robust_kbench.registry import LoadedTask, load_task
-from robust_kbench.schema.case import Suite
+from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.documents import printable
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import CaseResult, RunRecord, Status, Tier, Timing
+from robust_kbench.schema.record import CaseResult, RunRecord, Search, Status, Tier, Timing
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType
 from robust_kbench.stopwatch import Stopwatch
@@ -48,6 +50,7 @@ class _Outcome:
     log: str = ""
     findings: list[Finding] = field(default_factory=list)
     cases: list[CaseResult] = field(default_factory=list)
+    search: Search | None = None
     timings: list[Timing] = field(default_factory=list)
     layers: tuple[str, ...] = ()
     execution: Any = "native"
@@ -82,13 +85,14 @@ class Evaluator:
         *,
         tier: Tier = "full",
         seed: int | None = None,
-        case: int | None = None,
+        case: int | Case | None = None,
         progress: Progress = silent,
     ) -> RunRecord:
         """Judge one frozen submission.
 
-        `seed` replays the cases of an earlier record, `case` only the one of that index. Whatever the submission does
-        becomes a status; SpecError and UsageError are raised for requests that make no sense.
+        `seed` replays the cases of an earlier record, `case` only the one of that index; a `Case` is run as it is.
+        Whatever the submission does becomes a status; SpecError and UsageError are raised for requests that make no
+        sense.
         """
         watch = Stopwatch()
         loaded = task or load_task(submission.file.task)
@@ -109,14 +113,14 @@ class _Run:
         dtypes: tuple[FloatDType, ...],
         tier: Tier,
         seed: int | None,
-        case: int | None,
+        case: int | Case | None,
         pool: WarmPool,
         device: Device,
         watch: Stopwatch,
         progress: Progress,
     ) -> None:
         self._submission, self._task, self._dtypes, self._tier = submission, task, dtypes, tier
-        self._is_replay = seed is not None
+        self._is_replay = seed is not None or isinstance(case, Case)
         # Drawn now, when the submission is frozen and its digest is fixed.
         self._seed = secrets.randbits(_SEED_BITS) if seed is None else seed
         self._only_case = case
@@ -155,28 +159,76 @@ class _Run:
         self._guard()
 
     def _draw(self, candidate: Contestant) -> Suite:
-        budget = BUDGETS[self._tier] if candidate.execution == "native" else INTERPRETED
-        dense = candidate.abi == "c"
         suite = draw_suite(
-            self._task.spec, self._seed, budget=budget, dtypes=self._dtypes, device=self._device.kind, dense=dense
-        )
+            self._task.spec, self._seed,
+            budget=self._budget(candidate), dtypes=self._dtypes, device=self._device.kind, dense=candidate.abi == "c",
+            pinned=self._task.pinned,
+        )  # fmt: skip
         if self._only_case is None:
             return suite
-        if not 0 <= self._only_case < len(suite.checked):
-            raise UsageError(f"--case {self._only_case}: seed {self._seed} has the cases 0 to {len(suite.checked) - 1}")
-        return Suite(seed=suite.seed, checked=(suite.checked[self._only_case],), timed=())
+        if isinstance(self._only_case, Case):
+            only = self._possible(self._only_case)
+        elif 0 <= self._only_case < len(suite.checked):
+            only = suite.checked[self._only_case]
+        else:
+            known = f"seed {self._seed} has the cases 0 to {len(suite.checked) - 1}"
+            raise UsageError(f"--case {self._only_case}: {known}")
+        return Suite(seed=suite.seed, checked=(only,), timed=())
+
+    def _budget(self, candidate: Contestant) -> Budget:
+        return BUDGETS[self._tier] if candidate.execution == "native" else INTERPRETED
+
+    def _possible(self, case: Case) -> Case:
+        """`case`, if it is one of the task's and of the submission's. Raises UsageError."""
+        if case.dtype not in self._dtypes:
+            raise UsageError(f"--case: dtype {case.dtype}: the submission declares {', '.join(self._dtypes)}")
+        if problem := self._task.spec.misfit(case.axes):
+            raise UsageError(f"--case: {problem}")
+        return case.model_copy(update={"role": "check"})
 
     def _check(self, candidate: Contestant, suite: Suite) -> None:
-        with self._watch.measure("check"), machine_lock.busy():
-            checked = check(
-                self._task.spec, candidate, suite.checked,
-                judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
-                searches_defects=self._tier != "quick",
-            )  # fmt: skip
-        self._outcome.cases = sorted(checked.results, key=_position(suite))
-        self._outcome.layers = checked.layers
-        self._seen += checked.seen
-        self._end(*_status_of(self._outcome.cases, self._dtypes), checked.log)
+        with self._watch.measure("check"), machine_lock.busy(), self._checker(candidate) as checker:
+            checker.check(suite.checked, self._progress)
+            self._outcome.cases = sorted(checker.checked.results, key=_position(suite))
+            if self._only_case is None:
+                self._outcome.search = self._search(candidate, checker)
+                self._check_large(candidate, checker)
+            self._outcome.layers = checker.layers
+            self._seen += checker.checked.seen
+        self._end(*self._judged(), checker.checked.log)
+
+    def _checker(self, candidate: Contestant) -> Checker:
+        return Checker(
+            self._task.spec, candidate,
+            judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, tier=self._tier,
+        )  # fmt: skip
+
+    def _search(self, candidate: Contestant, checker: Checker) -> Search | None:
+        """Beyond the drawn cases, or from those that failed to a smaller one."""
+        from robust_kbench.search import effort, search  # hypothesis takes a while to import
+
+        cases = self._outcome.cases
+        failed = [case for case in cases if case.status not in ("passed", "not_checked")]
+        if not failed and any(case.status != "passed" for case in cases):
+            return None  # undefined behaviour, or a dtype that cannot be judged here: nothing to add
+        space = Space(self._task.spec, self._budget(candidate), self._dtypes, candidate.abi == "c")
+        return search(
+            space, self._seed, checker.judge,
+            effort=effort(self._tier, candidate.execution), failed=failed, progress=self._progress,
+        )  # fmt: skip
+
+    def _check_large(self, candidate: Contestant, checker: Checker) -> None:
+        """Tier final alone has the time, and only a kernel that is right so far is worth it."""
+        case = large_case(self._task.spec, self._dtypes, self._seed)
+        is_due = self._tier == "final" and candidate.execution == "native"
+        if case is not None and is_due and self._judged()[0] is Status.PASSED:
+            checker.check_large(case)
+            self._outcome.cases.append(checker.checked.results[-1])
+
+    def _judged(self) -> tuple[Status, str]:
+        """What the drawn cases and the search come to."""
+        searched = self._outcome.search.minimal if self._outcome.search else None
+        return _status_of([*self._outcome.cases, *([searched] if searched else [])], self._dtypes)
 
     def _time(self, candidate: Contestant, suite: Suite) -> None:
         with self._watch.measure("timing"):
@@ -191,7 +243,7 @@ class _Run:
         self._outcome.cases += _worst_of_each(measured.results)
         self._seen += measured.seen
         if measured.failure:
-            self._end(*_status_of(self._outcome.cases, self._dtypes))
+            self._end(*self._judged())
             if self._outcome.status is Status.PASSED:
                 self._end(Status.INCORRECT, measured.failure)
 
@@ -236,12 +288,13 @@ class _Run:
             log=printable(outcome.log)[-4000:],
             findings=tuple(outcome.findings),
             cases=tuple(outcome.cases),
+            search=outcome.search,
             timings=tuple(outcome.timings),
             handshake=self._device.handshake if outcome.is_timed else "none",
             isolation=outcome.layers,
             rule=RULE,
             seconds=self._watch.result(),
-            environment=machine.facts() | self._device.facts(),
+            environment=machine.facts() | self._device.facts() | precision_facts(),
             started_at=self._started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
         )
 
@@ -270,9 +323,13 @@ def _declared_dtypes(submission: Submission, task: LoadedTask) -> tuple[FloatDTy
     return declared
 
 
-def _position(suite: Suite) -> Any:
-    order = {case.seed: number for number, case in enumerate(suite.checked)}
-    return lambda result: order[result.seed]
+def _position(suite: Suite) -> Callable[[CaseResult], int]:
+    order = {_identity(case): number for number, case in enumerate(suite.checked)}
+    return lambda result: order[_identity(result)]
+
+
+def _identity(case: Case | CaseResult) -> tuple[object, ...]:
+    return (*case.axes.values(), case.dtype, case.layout, case.distribution, case.probe, case.seed)
 
 
 def _status_of(cases: Sequence[CaseResult], dtypes: Sequence[FloatDType]) -> tuple[Status, str]:

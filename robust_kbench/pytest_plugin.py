@@ -1,7 +1,7 @@
 """Collects `task.yaml` files: `pytest tasks/` validates every task and every published kernel.
 
     tasks/norm/rmsnorm/task.yaml::spec                   the file, the reference's signature, the timed bindings
-    tasks/norm/rmsnorm/task.yaml::reference[bfloat16]    the reference on drawn cases; no non-answer may pass
+    tasks/norm/rmsnorm/task.yaml::reference[bfloat16]    the audit: honest variants pass, wrong ones fail
     tasks/norm/rmsnorm/task.yaml::kernel[cpp_simd]       an evaluation at tier quick
 
 `--submission DIR` adds a submission of your own to its task. `--lane fast` keeps every spec, what the last commit or
@@ -23,6 +23,7 @@ from robust_kbench.errors import KBenchError
 
 if TYPE_CHECKING:
     from robust_kbench.evaluate import Evaluator
+    from robust_kbench.schema.task import FloatDType
 
 _SHARES = 8
 _EVALUATOR = pytest.StashKey["Evaluator"]()
@@ -124,21 +125,20 @@ class SpecItem(_TaskItem):
 
 
 class ReferenceItem(_TaskItem):
-    """The reference in one dtype."""
+    """The audit of the task in one dtype."""
 
-    dtype: str
+    dtype: FloatDType
 
     def runtest(self) -> None:
-        """Draw cases and hold the reference to its own contract."""
+        """Hold the reference to its own contract, and the suite to telling right from wrong."""
         import torch
 
-        from robust_kbench.oracle.health import ailments
+        from robust_kbench.audit.examine import examine
         from robust_kbench.registry import read_task
 
         torch.set_num_threads(1)  # two threads on a busy machine wait for each other
-        found = list(ailments(read_task(self.path.parent), self.dtype))
-        if found:
-            raise _Refused("\n".join(found))
+        if faults := examine(read_task(self.path.parent), self.dtype).faults:
+            raise _Refused("\n".join(faults))
 
 
 class KernelItem(_TaskItem):

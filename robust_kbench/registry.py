@@ -10,11 +10,13 @@ from pathlib import Path
 
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.folders import data_folder
-from robust_kbench.schema.documents import parse, printable, read_yaml
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.documents import Strict, parse, printable, read_yaml
 from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES, Submission, SubmissionFile
 from robust_kbench.schema.task import Task
 
 TASK_FILE = "task.yaml"
+PINNED_FILE = "regressions.yaml"
 SUBMISSION_FILE = "submission.yaml"
 _LANGUAGE_OF = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".cu": "cuda"}
 _IGNORED_PARTS = {"__pycache__", ".git"}
@@ -22,12 +24,19 @@ _IGNORED_PARTS = {"__pycache__", ".git"}
 
 @dataclass(frozen=True)
 class LoadedTask:
-    """A task together with the reference's source text and the digest of both."""
+    """A task together with the reference's source text, its pinned cases and the digest of all three."""
 
     spec: Task
     folder: Path
     reference: str
     digest: str
+    pinned: tuple[Case, ...] = ()
+
+
+class _Pinned(Strict):
+    """The content of a `regressions.yaml`: cases on which a kernel once failed, run in every suite of the task."""
+
+    cases: tuple[Case, ...]
 
 
 def task_folders(root: Path | None = None) -> list[Path]:
@@ -53,7 +62,7 @@ def load_task(name: str) -> LoadedTask:
 
 
 def read_task(folder: Path) -> LoadedTask:
-    """Read `task.yaml` and `reference.py` of one folder."""
+    """Read `task.yaml`, `reference.py` and, where there is one, `regressions.yaml` of one folder."""
     where = str(folder / TASK_FILE)
     text = (folder / TASK_FILE).read_text(encoding="utf-8")
     spec = parse(Task, read_yaml(text, where), where)
@@ -63,8 +72,28 @@ def read_task(folder: Path) -> LoadedTask:
     if not reference.is_file():
         raise SpecError(f"{reference}: missing; it must define reference({', '.join(spec.inputs)})")
     source = reference.read_text(encoding="utf-8")
-    digest = hashlib.sha256(text.encode() + b"\0" + source.encode()).hexdigest()
-    return LoadedTask(spec, folder, source, f"sha256:{digest}")
+    regressions = folder / PINNED_FILE
+    texts = [text, source] + ([regressions.read_text(encoding="utf-8")] if regressions.is_file() else [])
+    pinned = _read_pinned(spec, texts[2], str(regressions)) if len(texts) > 2 else ()
+    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return LoadedTask(spec, folder, source, f"sha256:{digest}", pinned)
+
+
+def _read_pinned(task: Task, text: str, where: str) -> tuple[Case, ...]:
+    """The cases of a `regressions.yaml`. Raises SpecError for one that is none of the task's."""
+    cases = parse(_Pinned, read_yaml(text, where), where).cases
+    for number, case in enumerate(cases):
+        if problem := _unpinnable(task, case):
+            raise SpecError(f"{where}: cases.{number}: {problem}")
+    return cases
+
+
+def _unpinnable(task: Task, case: Case) -> str | None:
+    if case.dtype not in task.dtypes:
+        return f"dtype: {task.name} has no {case.dtype}; it has {', '.join(task.dtypes)}"
+    if case.role != "check":
+        return "role: a pinned case is only checked; leave the key out"
+    return task.misfit(case.axes)
 
 
 def submission_folders(root: Path) -> list[Path]:

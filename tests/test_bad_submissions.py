@@ -301,4 +301,5 @@ def test_a_child_that_is_left_behind_is_gone_after_the_evaluation(
     body = f"if os.fork() == 0:\n    os.setsid()\n    while True: time.sleep(1)\nreturn {ANSWER}"
     record = evaluator.evaluate(submit(python(body)), tier="quick", case=0)
     assert [finding.guard for finding in record.findings] == ["processes"]
-    assert (counts, workers()) == ([3, 3, 4], [])  # guardian, first process and worker, and then the child
+    assert counts[:3] == [3, 3, 4]  # guardian, first process and worker, and then the child
+    assert workers() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.folders import data_folder
 from robust_kbench.registry import load_task, read_submission
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import RunRecord, Status, decode_samples
 from robust_kbench.scoring import score
 
@@ -73,7 +75,7 @@ def test_a_value_submission_sees_every_layout(evaluator: Evaluator, submit: Subm
     record = evaluator.evaluate(submit(HONEST), tier="quick")
     assert record.status is Status.PASSED, record.reason
     layouts = {case.layout for case in record.cases if case.role == "check"}
-    assert layouts == {"contiguous", "offset", "transposed", "strided"}
+    assert layouts == {"contiguous", "offset", "transposed", "strided", "pitched"}
 
 
 def test_an_abi_c_submission_sees_dense_tensors_only(honest_record: RunRecord) -> None:
@@ -130,8 +132,44 @@ def test_one_case_can_be_replayed_alone(evaluator: Evaluator, submit: Submit) ->
 
 
 def test_a_case_that_does_not_exist_is_a_wrong_request(evaluator: Evaluator, submit: Submit) -> None:
-    with pytest.raises(UsageError, match="has the cases 0 to 23"):
+    with pytest.raises(UsageError, match=r"--case 99: seed 11 has the cases 0 to \d+"):
         evaluator.evaluate(submit(HONEST), tier="quick", seed=11, case=99)
+
+
+def test_a_described_case_is_run_alone_and_is_a_replay(evaluator: Evaluator, submit: Submit) -> None:
+    case = Case(axes={"rows": 3, "cols": 5}, dtype="float32", layout="strided", seed=9)
+    record = evaluator.evaluate(submit(HONEST), tier="quick", case=case)
+    (result,) = record.cases
+    assert (result.axes, result.layout, result.seed, result.status) == (case.axes, "strided", 9, "passed")
+    assert (record.replay, record.timings, record.search) == (True, (), None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dtype": "float16"}, "--case: dtype float16: the submission declares float32"),
+        ({"axes": {"rows": 3}}, "--case: binds rows; the axes are rows, cols"),
+        ({"axes": {"rows": 3, "cols": 0}}, "--case: cols=0 is outside the axis"),
+    ],
+    ids=["dtype", "axes", "size"],
+)
+def test_a_described_case_that_is_none_of_the_task_is_a_wrong_request(
+    changes: dict[str, object], words: str, evaluator: Evaluator, submit: Submit
+) -> None:
+    fields = {"axes": {"rows": 3, "cols": 5}, "dtype": "float32", "seed": 9, **changes}
+    with pytest.raises(UsageError, match=words):
+        evaluator.evaluate(submit(HONEST), tier="quick", case=Case.model_validate(fields))
+
+
+def test_pinned_cases_are_run_and_numbered_after_the_drawn_ones(evaluator: Evaluator, submit: Submit) -> None:
+    pinned = tuple(Case(axes={"rows": 1, "cols": cols}, dtype="float32", seed=7) for cols in (9, 33))
+    task = replace(load_task("norm/rmsnorm"), pinned=pinned)
+    wrong = submit("def rmsnorm(x, weight): return x * 0")
+    record = evaluator.evaluate(wrong, task, tier="quick", seed=11)
+    assert [case.axes for case in record.cases[-2:]] == [case.axes for case in pinned]
+    last = len(record.cases) - 1
+    alone = evaluator.evaluate(wrong, task, tier="quick", seed=11, case=last)
+    assert [case.inputs_digest for case in alone.cases] == [record.cases[last].inputs_digest]
 
 
 def test_a_dtype_that_the_task_lacks_is_a_wrong_file(evaluator: Evaluator, submit: Submit) -> None:

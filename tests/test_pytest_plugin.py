@@ -64,7 +64,7 @@ def test_a_task_that_zeros_pass_measures_nothing(tree: Path) -> None:
     path = tree / "tasks/norm/rmsnorm/reference.py"
     path.write_text(path.read_text().replace("return x *", "return 0 * x *"))
     done = run_pytest("tasks", "-k", "reference and float32", cwd=tree)
-    assert "zeros passes every case, so the task measures nothing" in done.stdout
+    assert "zeros is always the right answer, so the task measures nothing" in done.stdout
 
 
 def test_a_submission_of_the_command_line_is_judged_with_the_task(tree: Path) -> None:

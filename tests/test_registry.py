@@ -21,6 +21,7 @@ from robust_kbench.registry import (
     task_folders,
     task_names,
 )
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES
 
 HEADER = "task: norm/rmsnorm\nlanguage: python\nentry_point: kernel.py::rmsnorm\n"
@@ -112,6 +113,55 @@ def test_the_digest_of_a_task_changes_with_each_of_its_files(file: str, tmp_path
     before = read_task(folder).digest
     (folder / file).write_text((folder / file).read_text() + "\n")
     assert read_task(folder).digest != before
+
+
+PINNED = """cases:
+  # The tail of a row of 9.
+  - {axes: {rows: 1, cols: 9}, dtype: float32, layout: pitched, distribution: integers, seed: 3}
+  - {axes: {rows: 2, cols: 2}, dtype: float16, probe: nonfinite, seed: 0}
+"""
+
+
+def _pin(folder: Path, text: str) -> Path:
+    (folder / "regressions.yaml").write_text(text)
+    return folder
+
+
+def test_a_task_without_regressions_has_no_pinned_case(tmp_path: Path) -> None:
+    assert read_task(_write_task(tmp_path)).pinned == ()
+
+
+def test_pinned_cases_are_read_in_their_order(tmp_path: Path) -> None:
+    assert read_task(_pin(_write_task(tmp_path), PINNED)).pinned == (
+        Case(axes={"rows": 1, "cols": 9}, dtype="float32", layout="pitched", distribution="integers", seed=3),
+        Case(axes={"rows": 2, "cols": 2}, dtype="float16", probe="nonfinite", seed=0),
+    )
+
+
+def test_the_digest_of_a_task_changes_with_its_pinned_cases(tmp_path: Path) -> None:
+    folder = _write_task(tmp_path)
+    digests = [read_task(folder).digest]
+    digests += [read_task(_pin(folder, text)).digest for text in (PINNED, PINNED.replace("seed: 3", "seed: 4"))]
+    assert len(set(digests)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cases:\n- {axes: {rows: 1}, dtype: float32, seed: 0}\n", "cases.0: binds rows; the axes are rows, cols"),
+        ("cases:\n- {axes: {rows: 1, cols: 0}, dtype: float32, seed: 0}\n", "cases.0: cols=0 is outside the axis"),
+        (PINNED.replace("float16", "bfloat16"), "cases.1: dtype: norm/scale has no bfloat16; it has float32, float16"),
+        (PINNED.replace("seed: 3", "seed: 3, role: timed"), "cases.0: role: a pinned case is only checked"),
+        (PINNED.replace("layout", "layuot"), "cases.0.layuot: unknown key; did you mean 'layout'?"),
+        (PINNED.replace(", seed: 0", ""), "cases.1.seed: missing; this key is required"),
+        ("- 1\n", "expected a mapping of keys to values, got list"),
+    ],
+    ids=["axes", "size", "dtype", "role", "misspelt", "missing", "list"],
+)
+def test_a_pinned_case_that_is_none_of_the_task_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        read_task(_pin(_write_task(tmp_path), text))
+    assert f"regressions.yaml: {message}" in str(caught.value)
 
 
 def test_the_baselines_of_a_task_are_the_submissions_published_for_it() -> None:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from robust_kbench.schema.task import Input, Layout, Task
 
-_DENSE: tuple[Layout, ...] = ("contiguous", "offset")
+DENSE: tuple[Layout, ...] = ("contiguous", "offset")
+"""What a calling convention without strides can pass."""
+_ORDER: tuple[Layout, ...] = (
+    "contiguous", "offset", "transposed", "strided", "expanded", "pitched", "channels_last",
+)  # fmt: skip
+_PADDING = 3  # elements behind each row of a pitched tensor: few, and odd, so that rows are not aligned
 
 
 def applicable(task: Task, *, dense: bool) -> list[Layout]:
@@ -12,13 +19,13 @@ def applicable(task: Task, *, dense: bool) -> list[Layout]:
     tensors = [tensor for tensor in task.inputs.values() if tensor.role != "scalar"]
     found = {layout for tensor in tensors for layout in tensor.layouts if _fits(layout, tensor)}
     if dense:
-        found &= set(_DENSE)
-    return [layout for layout in ("contiguous", "offset", "transposed", "strided", "expanded") if layout in found]
+        found &= set(DENSE)
+    return [layout for layout in _ORDER if layout in found]
 
 
 def layout_of(tensor: Input, layout: Layout, *, dense: bool) -> Layout:
     """The layout that `tensor` takes in a case of `layout`: contiguous where it does not apply."""
-    applies = layout in tensor.layouts and _fits(layout, tensor) and (not dense or layout in _DENSE)
+    applies = layout in tensor.layouts and _fits(layout, tensor) and (not dense or layout in DENSE)
     return layout if applies else "contiguous"
 
 
@@ -26,7 +33,8 @@ def strides(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
     """Strides in elements.
 
     transposed: the last two axes swapped in memory; strided: every second element of a twice as wide last axis;
-    expanded: one slice along the first axis, repeated; contiguous and offset: row-major.
+    expanded: one slice along the first axis, repeated; pitched: rows of a wider matrix, the rest of which is poison;
+    channels_last: the second of four axes innermost; contiguous and offset: row-major.
     """
     if layout == "transposed":
         swapped = strides((*shape[:-2], shape[-1], shape[-2]), "contiguous")
@@ -35,12 +43,26 @@ def strides(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
         return tuple(2 * step for step in strides(shape, "contiguous"))
     if layout == "expanded":
         return (0, *strides(shape[1:], "contiguous"))
+    if layout == "pitched":
+        return (*strides((*shape[:-1], shape[-1] + _PADDING), "contiguous")[:-1], 1)
+    if layout == "channels_last":
+        batch, height, width, channels = strides((shape[0], *shape[2:], shape[1]), "contiguous")
+        return (batch, channels, height, width)
     steps = [1]
     for size in reversed(shape[1:]):
         steps.append(steps[-1] * max(size, 1))
     return tuple(reversed(steps)) if shape else ()
 
 
+def spread(shape: tuple[int, ...], layout: Layout) -> int:
+    """Upper bound of the elements from the first to the last of a tensor in `layout`, gaps included."""
+    if layout == "pitched" and shape:
+        return math.prod(shape[:-1]) * (shape[-1] + _PADDING)
+    return (2 if layout == "strided" else 1) * math.prod(shape)
+
+
 def _fits(layout: Layout, tensor: Input) -> bool:
-    needed = {"contiguous": 0, "offset": 0, "strided": 1, "expanded": 1, "transposed": 2}
-    return len(tensor.shape) >= needed[layout]
+    if layout == "channels_last":
+        return len(tensor.shape) == 4
+    needed = {"strided": 1, "expanded": 1, "transposed": 2, "pitched": 2}
+    return len(tensor.shape) >= needed.get(layout, 0)

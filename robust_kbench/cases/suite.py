@@ -1,42 +1,34 @@
-"""A task and a seed make a suite: sizes on both sides of every power of two, primes, ones, every dtype and layout."""
+"""A task and a seed make a suite: sizes on both sides of every power of two, primes, ones, every dtype and layout.
+
+Drawn cases come first, so that their numbers do not change when a task is given another probe or a pinned case.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from robust_kbench.cases import layouts
+from robust_kbench.cases import layouts, probes, sizes
 from robust_kbench.cases.draw import Draw
-from robust_kbench.errors import SpecError
+from robust_kbench.cases.space import Budget, Space
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.record import Tier
-from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Distribution, FloatDType, Layout, Task, shape_of
+from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Distribution, FloatDType, Layout, Probe, Task
 
-_EDGES = (1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 251, 255, 256, 257,
-          509, 511, 512, 513, 1000, 1021, 1023, 1024, 1025, 2047, 2049, 4093, 4096, 4097, 8191, 8192)  # fmt: skip
-_ATTEMPTS = 200
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much one checked case may cost, and how many there are."""
-
-    cases: int
-    elements: int
-    flops: float
-    timed_bindings: int | None
-    """How many of the task's timed bindings are measured, those that move least first; None means all."""
-
+__all__ = ["BUDGETS", "INTERPRETED", "Budget", "draw_suite"]
 
 BUDGETS: dict[Tier, Budget] = {
     "quick": Budget(cases=24, elements=1 << 19, flops=2e8, timed_bindings=1),
-    "full": Budget(cases=72, elements=1 << 21, flops=2e9, timed_bindings=None),
-    "final": Budget(cases=96, elements=1 << 22, flops=4e9, timed_bindings=None),
+    "full": Budget(cases=72, elements=1 << 21, flops=2e9, timed_bindings=None, probes=3, nonfinite=4),
+    "final": Budget(cases=96, elements=1 << 22, flops=4e9, timed_bindings=None, probes=3, nonfinite=4),
 }
-INTERPRETED = Budget(cases=24, elements=1 << 16, flops=2e7, timed_bindings=0)
+"""Besides: a case of size 1 for each axis that admits it, an empty one likewise, and every pinned case."""
+INTERPRETED = Budget(cases=24, elements=1 << 16, flops=2e7, timed_bindings=0, every_dtype=False)
 """Triton's interpreter takes about half a millisecond per program instance."""
+
+# An expanded identity is none, and a NaN in an expanded slice is everywhere.
+_PROBE_LAYOUTS: tuple[Layout, ...] = ("contiguous", "offset", "transposed", "strided", "pitched", "channels_last")
 
 
 def draw_suite(
@@ -47,62 +39,107 @@ def draw_suite(
     dtypes: Sequence[FloatDType],
     device: DeviceKind,
     dense: bool,
+    pinned: Sequence[Case] = (),
 ) -> Suite:
-    """The cases of `seed`. `dense`: the abi passes dense tensors only, so that strided layouts do not apply."""
+    """The cases of `seed`, and those of `pinned` that the budget and `dtypes` admit.
+
+    `dense`: the abi passes dense tensors only, so that strided layouts do not apply.
+    """
+    space = Space(task, budget, tuple(dtypes), dense)
     draw = Draw(seed, f"suite {task.name} {task.version}")
-    combinations = draw.shuffled(
-        [(dtype, layout) for dtype in dtypes for layout in layouts.applicable(task, dense=dense)]
-    )
-    distributions = draw.shuffled(task.distributions)
-    count = max(budget.cases, len(combinations))
-    checked = []
-    for number in range(count):
-        dtype, layout = combinations[number % len(combinations)]
-        turn = number // len(combinations)
-        distribution = distributions[(number % len(combinations) + turn) % len(distributions)]
-        axes = _draw_axes(task, draw, budget, dtype)
-        checked.append(_case(axes, dtype, layout, distribution, draw.bits()))
+    checked = list(_drawn(space, draw))
     bindings = sorted(task.timed[device], key=lambda axes: _bytes(task, axes))[: budget.timed_bindings]
     timed = [
         Case(axes=binding, dtype=dtype, seed=draw.bits(), role="timed") for dtype in dtypes for binding in bindings
     ]
+    checked += _probing(space, Draw(seed, f"probes {task.name} {task.version}"))
+    checked += _edges(space, Draw(seed, f"edges {task.name} {task.version}"))
+    checked += _pinned(space, pinned)
     return Suite(seed=seed, checked=tuple(checked), timed=tuple(timed))
+
+
+def _drawn(space: Space, draw: Draw) -> Iterator[Case]:
+    """Every dtype in every layout, and in each of them one distribution after the other."""
+    combinations = draw.shuffled([(dtype, layout) for dtype in space.dtypes for layout in space.layouts])
+    distributions = draw.shuffled(space.distributions)
+    first, step = _first_distributions(space, combinations)
+    for number in range(max(space.budget.cases, len(combinations))):
+        turn, place = divmod(number, len(combinations))
+        dtype, layout = combinations[place]
+        distribution = distributions[(first[place] + turn * step) % len(distributions)]
+        axes = sizes.draw_axes(space, draw, dtype)
+        yield _case(axes, dtype, layout, distribution, draw.bits())
+
+
+def _first_distributions(space: Space, combinations: Sequence[tuple[FloatDType, Layout]]) -> tuple[list[int], int]:
+    """With which distribution each combination begins, and by how many it moves on in every turn.
+
+    The layouts of a dtype begin with successive ones and move on by about as many as they are, so that the dtype meets
+    each soon; a step without a common divisor leads every single layout through all of them, too.
+    """
+    count = len(space.distributions)
+    step = next(size for size in range(len(space.layouts), len(space.layouts) + count) if math.gcd(size, count) == 1)
+    apart = -(-count // len(space.dtypes))
+    rank = dict.fromkeys(space.dtypes, 0)
+    first = []
+    for dtype, _ in combinations:
+        first.append(space.dtypes.index(dtype) * apart + rank[dtype])
+        rank[dtype] += 1
+    return first, step
+
+
+def _probing(space: Space, draw: Draw) -> Iterator[Case]:
+    """Each declared probe at sizes from short to long reductions, and cases with NaN and infinities."""
+    task, turn = space.task, draw.below(len(space.dtypes))
+    wanted = [probe for probe in probes.VALUED if probe in task.probes and probes.applies(task, probe)]
+    wanted += ["nonfinite"] if probes.spoilable(task) else []
+    for probe in wanted:
+        turn += 1
+        in_turn = (space.dtypes[turn % len(space.dtypes)],)
+        for dtype in space.dtypes if space.budget.every_dtype else in_turn:
+            for axes in _probe_sizes(space, draw, probe, dtype):
+                yield _probe(axes, dtype, draw.choice(_probe_layouts(space)), probe, draw.bits())
+
+
+def _probe_sizes(space: Space, draw: Draw, probe: Probe, dtype: FloatDType) -> list[sizes.Axes]:
+    if probe == "nonfinite":
+        return [sizes.draw_wide(space, draw, dtype) for _ in range(space.budget.nonfinite)]
+    longest = probes.longest(space.task, probe, dtype)
+    return sizes.draw_spread(
+        space, draw, dtype, space.budget.probes, lambda axes: probes.length_of(space.task, axes), longest
+    )
+
+
+def _probe_layouts(space: Space) -> list[Layout]:
+    return [layout for layout in space.layouts if layout in _PROBE_LAYOUTS]
+
+
+def _edges(space: Space, draw: Draw) -> Iterator[Case]:
+    """For each axis a case in which it is 1, and one in which it is empty, as far as it can be."""
+    dtypes = draw.shuffled(space.dtypes)
+    for number, axis in enumerate(space.task.axes):
+        dtype = dtypes[number % len(dtypes)]
+        if (thin := sizes.draw_thin(space, draw, dtype, axis)) is not None:
+            yield _case(thin, dtype, draw.choice(space.layouts), draw.choice(space.distributions), draw.bits())
+        if (empty := sizes.draw_empty(space, draw, dtype, axis)) is not None:
+            yield _probe(empty, dtype, draw.choice(_probe_layouts(space)), "empty", draw.bits())
+
+
+def _pinned(space: Space, pinned: Sequence[Case]) -> Iterator[Case]:
+    """As they are, but for layouts that the calling convention does not know: those become contiguous."""
+    for case in pinned:
+        if case.dtype in space.dtypes and space.affords(case.axes, case.dtype):
+            known = case.layout in layouts.DENSE or not space.dense
+            yield case if known else case.model_copy(update={"layout": "contiguous"})
 
 
 def _case(axes: dict[str, int], dtype: FloatDType, layout: Layout, distribution: Distribution, seed: int) -> Case:
     return Case(axes=axes, dtype=dtype, layout=layout, distribution=distribution, seed=seed)
 
 
-def _draw_axes(task: Task, draw: Draw, budget: Budget, dtype: FloatDType) -> dict[str, int]:
-    """Random sizes within the axes, the constraints and the budget. Raises SpecError when there are none."""
-    ceiling = 1.0
-    for _ in range(_ATTEMPTS):
-        axes = {name: _draw_size(task, name, draw, ceiling) for name in task.axes}
-        if task.misfit(axes) is None and _affordable(task, axes, budget, dtype):
-            return axes
-        ceiling *= 0.97  # large axes alone are fine, many large ones together are not
-    raise SpecError(f"{task.name}: found no sizes within the constraints and {budget.elements:,} elements")
-
-
-def _draw_size(task: Task, name: str, draw: Draw, ceiling: float) -> int:
-    sizes = task.axes[name].sizes()
-    if isinstance(sizes, tuple):
-        return draw.choice(sizes)
-    low, high = sizes[0], sizes[-1]
-    high = max(low, round(math.exp(math.log(max(high, 1)) * ceiling)))
-    edges = [edge for edge in _EDGES if low <= edge <= high and edge in sizes]
-    if edges and draw.unit() < 0.6:
-        return draw.choice(edges)
-    return sizes[min(len(sizes) - 1, (draw.log_uniform(low, high) - low) // sizes.step)]
+def _probe(axes: dict[str, int], dtype: FloatDType, layout: Layout, probe: Probe, seed: int) -> Case:
+    return Case(axes=axes, dtype=dtype, layout=layout, probe=probe, seed=seed)
 
 
 def _bytes(task: Task, axes: dict[str, int]) -> int:
     return arithmetic.evaluate(task.cost.bytes, {**axes, "itemsize": ITEMSIZE[task.dtypes[0]]})
-
-
-def _affordable(task: Task, axes: dict[str, int], budget: Budget, dtype: FloatDType) -> bool:
-    shapes = [shape_of(tensor, axes) for tensor in task.tensors.values()]
-    if min((size for shape in shapes for size in shape), default=1) < 1:
-        return False
-    flops = arithmetic.evaluate(task.cost.flops, {**axes, "itemsize": ITEMSIZE[dtype]})
-    return sum(math.prod(shape) for shape in shapes) <= budget.elements and flops <= budget.flops

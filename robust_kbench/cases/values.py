@@ -1,72 +1,22 @@
-"""Value distributions, one function each: what can be told apart depends on what is fed in.
-
-Standard normal values reveal rounded inputs, positive ones low-precision accumulators, integers missing terms, large
-and wide-ranging ones overflow and a missing maximum subtraction, sparse ones skipped work, outliers short cuts that
-look at a sample. All are finite, in a range in which an honest kernel with float32 accumulation stays accurate.
-"""
+"""From a case to its inputs, bit for bit. Every input has random streams of its own."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 
-from robust_kbench.cases import layouts
+from robust_kbench.cases import large, layouts, probes
+from robust_kbench.cases.distributions import draw_values
 from robust_kbench.cases.draw import Draw
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Distribution, Input, Task, shape_of
 
-_LARGE = 30.0
-_Values = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
-
-
-def _normal(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    return torch.randn(shape, generator=generator)
-
-
-def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    return torch.rand(shape, generator=generator)
-
-
-def _lognormal(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    values = torch.randn(shape, generator=generator)
-    signs = values.view(torch.int32).bitwise_and(1).bitwise_left_shift_(31)  # of a random last bit
-    values.mul_(0.8).exp_().view(torch.int32).bitwise_or_(signs)
-    return values
-
-
-def _integers(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    return torch.randint(-8, 9, shape, generator=generator).float()
-
-
-def _large(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    return torch.randn(shape, generator=generator).mul_(_LARGE)
-
-
-def _sparse(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    kept = torch.rand(shape, generator=generator) < 0.01
-    if kept.numel():  # an input of zeros alone would let zeros pass
-        kept.view(-1)[int(torch.randint(kept.numel(), (1,), generator=generator))] = True
-    return _normal(shape, generator) * kept
-
-
-def _outliers(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    values = _normal(shape, generator)
-    return torch.where(torch.rand(shape, generator=generator) < 0.002, values * _LARGE, values)
-
-
-DISTRIBUTIONS: Mapping[Distribution, _Values] = {
-    "normal": _normal,
-    "uniform": _uniform,
-    "lognormal": _lognormal,
-    "integers": _integers,
-    "large": _large,
-    "sparse": _sparse,
-    "outliers": _outliers,
-}
+_COTANGENTS: tuple[Distribution, ...] = ("normal", "one_hot", "lognormal")
 
 
 @dataclass(frozen=True)
@@ -93,7 +43,11 @@ class Inputs:
 
 def make_inputs(task: Task, case: Case) -> Inputs:
     """The inputs of `case`, bit for bit the same on every call. Each input has a random stream of its own."""
-    return Inputs({name: _make(task, case, name, spec) for name, spec in task.inputs.items()})
+    values = {name: _make(task, case, name, spec) for name, spec in task.inputs.items()}
+    spoilt = probes.spoilt_input(task, case)
+    if spoilt is not None and isinstance(tensor := values[spoilt], torch.Tensor):
+        values[spoilt] = probes.spoil(tensor, Draw(case.seed, f"nonfinite {spoilt}"))
+    return Inputs(values)
 
 
 def _make(task: Task, case: Case, name: str, spec: Input) -> torch.Tensor | int | float:
@@ -103,25 +57,41 @@ def _make(task: Task, case: Case, name: str, spec: Input) -> torch.Tensor | int 
         return int(value) if spec.dtype == "int64" else float(value)
     generator = torch.Generator().manual_seed(draw.bits())
     shape = shape_of(spec, case.axes)
+    dtype = getattr(torch, task.dtype_of(spec, case.dtype))
+    if (probing := probes.make(task, case, name, shape, Draw(case.seed, f"probe {name}"))) is not None:
+        return probing.to(dtype)
     is_repeated = layouts.layout_of(spec, case.layout, dense=False) == "expanded"
-    values = _draw_values(task, case, spec, (1, *shape[1:]) if is_repeated else shape, generator)
-    return values.expand(shape) if is_repeated else values
+    distinct = (1, *shape[1:]) if is_repeated else shape
+
+    def make_values(part: tuple[int, ...]) -> torch.Tensor:
+        return _draw_values(case, name, spec, part, dtype, generator)
+
+    is_large = math.prod(distinct) > large.LARGE_ELEMENTS
+    return (large.repeated(distinct, make_values) if is_large else make_values(distinct)).expand(shape)
 
 
 def _draw_values(
-    task: Task, case: Case, spec: Input, shape: tuple[int, ...], generator: torch.Generator
+    case: Case, name: str, spec: Input, shape: tuple[int, ...], dtype: torch.dtype, generator: torch.Generator
 ) -> torch.Tensor:
-    dtype = getattr(torch, task.dtype_of(spec, case.dtype))
     if spec.role in ("index", "mask"):
         bound = arithmetic.evaluate(spec.below or 1, case.axes) if spec.role == "index" else 2
-        return torch.randint(0, bound, shape, generator=generator, dtype=dtype)
-    values = DISTRIBUTIONS[case.distribution if spec.role == "activation" else "normal"](shape, generator)
+        return torch.randint(0, max(bound, 1), shape, generator=generator, dtype=dtype)
+    values = draw_values(_distribution_of(case, name, spec), shape, generator, dtype)
     fan_in = arithmetic.evaluate(spec.fan_in, case.axes)
     if fan_in != 1:
         values = values / fan_in**0.5
     if spec.shift:
         values = values + spec.shift
     return values.to(dtype)
+
+
+def _distribution_of(case: Case, name: str, spec: Input) -> Distribution:
+    """The case's for what flows through the op; an upstream gradient has one of its own, so that the two mix."""
+    if spec.role == "activation":
+        return case.distribution
+    if spec.role == "gradient" and case.role == "check":
+        return Draw(case.seed, f"cotangent {name}").choice(_COTANGENTS)
+    return "normal"
 
 
 def _bytes(tensor: torch.Tensor) -> memoryview:

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from robust_kbench.cli import evaluate, leaderboard, new, schema, tasks
+from robust_kbench.cli import audit, evaluate, leaderboard, new, schema, tasks
 from robust_kbench.errors import HarnessError, KBenchError
 from robust_kbench.version import __version__
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.command()(evaluate.evaluate)
 app.command()(tasks.tasks)
+app.command()(audit.audit)
 app.command()(new.new)
 app.command()(leaderboard.leaderboard)
 app.command()(schema.schema)

@@ -38,17 +38,21 @@ def evaluate(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Replay the cases of an earlier record; never ranked.")
     ] = None,
-    case: Annotated[int | None, typer.Option(min=0, help="With --seed: only the case of this number.")] = None,
+    case: Annotated[
+        str | None, typer.Option(help="Only this case: a number, with --seed, or the line of a report.")
+    ] = None,
     store: Annotated[Path | None, typer.Option(help="Append the records to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one record per line and nothing else.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Evaluations at once; measurements take turns.")] = 1,
 ) -> None:
     """Judge submissions. Exit code: 0 all passed, 1 some not, 2 a wrong request or file, 3 our own failure."""
+    from robust_kbench.cli.case_text import parse_case
     from robust_kbench.cli.collect import collect
     from robust_kbench.errors import UsageError
     from robust_kbench.isolation.pool import WarmPool, flavour_of
 
-    if case is not None and seed is None:
+    only = None if case is None else parse_case(case)
+    if isinstance(only, int) and seed is None:
         raise UsageError("--case needs --seed: the case numbers belong to a seed")
     found, code = collect(paths, task)
     if not found:
@@ -57,7 +61,7 @@ def evaluate(
     pool.warm_up(flavour_of(found[0].submission.file.language, device.value))
     from robust_kbench.cli.jobs import run  # imports torch, while the warm process does the same
 
-    for job, record in run(found, device.value, tier.value, seed, case, jobs, pool):
+    for job, record in run(found, device.value, tier.value, seed, only, jobs, pool):
         if isinstance(record, str):
             typer.echo(f"error: {record}", err=True)
             code = max(code, 2)

@@ -17,11 +17,18 @@ from robust_kbench.evaluate import Evaluator
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.progress import Progress as Listener
 from robust_kbench.progress import silent
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import RunRecord, Tier
 
 
 def run(
-    jobs: Sequence[Job], device: str, tier: Tier, seed: int | None, case: int | None, parallel: int, pool: WarmPool
+    jobs: Sequence[Job],
+    device: str,
+    tier: Tier,
+    seed: int | None,
+    case: int | Case | None,
+    parallel: int,
+    pool: WarmPool,
 ) -> Iterator[tuple[Job, RunRecord | str]]:
     """Each job with its record, or with the message of an error in its files, in order."""
     if parallel > 1 and len(jobs) > 1:
@@ -36,7 +43,7 @@ def run(
 
 
 def _evaluate(
-    evaluator: Evaluator, job: Job, tier: Tier, seed: int | None, case: int | None, listener: Listener
+    evaluator: Evaluator, job: Job, tier: Tier, seed: int | None, case: int | Case | None, listener: Listener
 ) -> RunRecord | str:
     try:
         return evaluator.evaluate(job.submission, tier=tier, seed=seed, case=case, progress=listener)
@@ -45,7 +52,7 @@ def _evaluate(
 
 
 def _run_parallel(
-    jobs: Sequence[Job], device: str, tier: Tier, seed: int | None, case: int | None, parallel: int
+    jobs: Sequence[Job], device: str, tier: Tier, seed: int | None, case: int | Case | None, parallel: int
 ) -> Iterator[tuple[Job, RunRecord | str]]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(parallel, mp_context=context, initializer=_open, initargs=(device,)) as executor:
@@ -63,7 +70,7 @@ def _open(device: str) -> None:
     _evaluator = Evaluator(device)
 
 
-def _evaluate_here(job: Job, tier: Tier, seed: int | None, case: int | None) -> RunRecord | str:
+def _evaluate_here(job: Job, tier: Tier, seed: int | None, case: int | Case | None) -> RunRecord | str:
     assert _evaluator is not None
     return _evaluate(_evaluator, job, tier, seed, case, silent)
 

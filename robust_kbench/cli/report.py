@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from robust_kbench.cli.case_text import line_of
+from robust_kbench.registry import PINNED_FILE
 from robust_kbench.schema.record import CaseResult, RunRecord, Status
 from robust_kbench.scoring import CaseScore, score
 
@@ -32,6 +34,7 @@ def _body(record: RunRecord, path: str) -> Iterator[str]:
         yield f"  build     ok      {record.seconds.build:.1f} s"
     if record.cases:
         yield from _cases(record, path)
+    yield from _searched(record, path)
     for finding in record.findings:
         place = f" at {finding.case}" if finding.case else ""
         yield f"  {'REJECT' if finding.severity == 'reject' else 'warning':9} {finding.guard}: {finding.message}{place}"
@@ -53,11 +56,37 @@ def _cases(record: RunRecord, path: str) -> Iterator[str]:
     for _, case in failures[:_MAX_FAILURES]:
         yield f"  {case.status.upper():9} {_describe(case)}"
         yield f"            {case.reason}"
+    if record.status is Status.PASSED:
+        yield from _coverage(record)
     if failures:
         if len(failures) > _MAX_FAILURES:
             yield f"            and {len(failures) - _MAX_FAILURES} more cases"
         yield from _log(record)
         yield f"  reproduce {_command(record, path, failures[0])}"
+
+
+def _coverage(record: RunRecord) -> Iterator[str]:
+    """How many cases had each dtype, layout, distribution and probe: what a pass rests on."""
+    labels = {"dtype": "dtypes", "layout": "layouts", "distribution": "values", "probe": "probes"}
+    if len(record.cases) > 1:
+        for key, counts in record.coverage.items():
+            yield f"  {labels[key]:9} {', '.join(f'{name} {count}' for name, count in counts.items())}"
+
+
+def _searched(record: RunRecord, path: str) -> Iterator[str]:
+    """The smallest failing case, how to see it again, and the line that adds it to every later suite of the task."""
+    if record.search is None:
+        return
+    calls = f"{record.search.examples} further calls"
+    if (case := record.search.minimal) is None:
+        yield f"  searched  {calls}: nothing failed"
+        return
+    line = line_of(case)
+    yield f"  smallest  {_describe(case)}   ({case.status}; {calls})"
+    yield f"            {case.reason}"
+    yield f"  reproduce kbench evaluate {shlex.quote(path)} --device {record.device} --case {shlex.quote(line)}"
+    yield f"  pin       - {line}"
+    yield f"            under `cases:` in tasks/{record.task}/{PINNED_FILE}"
 
 
 def _unchecked(record: RunRecord) -> dict[str, str]:
@@ -103,7 +132,7 @@ def _log(record: RunRecord) -> Iterator[str]:
 
 def _describe(case: CaseResult) -> str:
     axes = " ".join(f"{name}={size}" for name, size in case.axes.items())
-    return f"{axes} {case.dtype} {case.layout} {case.distribution}"
+    return f"{axes} {case.dtype} {case.layout} {case.probe or case.distribution}"
 
 
 def _verdict(record: RunRecord) -> str:

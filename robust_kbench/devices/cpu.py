@@ -32,6 +32,9 @@ class CpuDevice:
         """What a record says about the device."""
         return {"device": machine.processor_name(), "last_level_cache": f"{self.cache_bytes >> 20} MiB"}
 
+    def free_bytes(self) -> None:
+        """No memory of its own: what is free is the host's."""
+
     def flush(self) -> None:
         """Read twice the last-level cache: what a kernel is about to read is then in memory, and no line is dirty."""
         if self._sweep is None:

@@ -41,6 +41,10 @@ class CudaDevice:
         named = dict(zip(_QUERY.split(","), values, strict=False))
         return {"device": named.pop("name", "unknown"), "host": machine.processor_name(), **named}
 
+    def free_bytes(self) -> int:
+        """Free memory of the device."""
+        return int(_nvidia_smi("memory.free").split()[0]) << 20
+
     def flush(self) -> None:
         """Nothing to do on the host."""
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from robust_kbench.version import __version__
 
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
+
 
 @lru_cache(maxsize=1)
 def facts() -> dict[str, str]:
@@ -40,6 +42,21 @@ def last_level_cache_bytes() -> int:
     """Size of the largest cache of core 0; 32 MiB where the kernel does not say."""
     sizes = [_size(_read(path)) for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")]
     return max(sizes, default=0) or 32 << 20
+
+
+def free_bytes() -> int:
+    """Memory that can still be had: what the kernel calls available, or less where a control group sets a limit."""
+    available = _field(Path("/proc/meminfo"), "MemAvailable:") << 10
+    limit, used = (_read(_CONTROL_GROUP / name).strip() for name in ("memory.max", "memory.current"))
+    if not limit.isdigit():
+        return available
+    reclaimable = _field(_CONTROL_GROUP / "memory.stat", "inactive_file")
+    return min(available, int(limit) - int(used or 0) + reclaimable)
+
+
+def _field(path: Path, name: str) -> int:
+    lines = (line.split() for line in _read(path).splitlines())
+    return next((int(words[1]) for words in lines if words[:1] == [name]), 0)
 
 
 def busy_seconds() -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from robust_kbench.guards import bounds, clock, mutation, processes, undefined_behaviour
+from robust_kbench.guards import bounds, clock, determinism, mutation, processes, undefined_behaviour
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 
@@ -19,6 +19,7 @@ GUARDS: tuple[Guard, ...] = (
     processes.inspect,
     clock.inspect,
     undefined_behaviour.inspect,
+    determinism.inspect,
 )
 
 

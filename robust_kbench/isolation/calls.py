@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -99,10 +98,8 @@ class Caller:
         else:
             flat = torch.empty(span_of(shape, stride), dtype=tensor.dtype)
             flat.view(torch.uint8).fill_(_POISON)
-            if layout == "expanded":
-                flat.as_strided(shape[1:], stride[1:]).copy_(tensor[0])
-            else:
-                flat.as_strided(shape, stride).copy_(tensor)
+            source = tensor[:1] if layout == "expanded" else tensor  # repeated slices are one place in memory
+            flat.as_strided(source.shape, stride).copy_(source)
         return _Placed(slot, flat.view(torch.uint8))
 
     def _output_slots(self, case: Case) -> dict[str, Slot]:
@@ -224,6 +221,5 @@ def case_footprint(task: Task, case: Case) -> int:
     total = 0
     for spec in task.tensors.values():
         itemsize = ITEMSIZE[task.dtype_of(spec, case.dtype)]
-        spread = 2 if case.layout == "strided" else 1
-        total += footprint(spread * math.prod(shape_of(spec, case.axes)) * itemsize)
+        total += footprint(layouts.spread(shape_of(spec, case.axes), case.layout) * itemsize)
     return total

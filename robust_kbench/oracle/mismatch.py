@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import torch
 
-from robust_kbench.oracle.comparison import Judgement, is_wrong
-
-_NAMES = ("whole tensor", "worst row", "worst element")
+from robust_kbench.oracle.judgement import Judgement
 
 
-def explain(name: str, answer: torch.Tensor, exact: torch.Tensor, judgement: Judgement) -> str:
-    """One or two sentences on an output that `judgement` refused."""
-    wrong = is_wrong(answer, exact, judgement.limits[2])
+def explain(
+    name: str, answer: torch.Tensor, exact: torch.Tensor | None, wrong: torch.Tensor, judgement: Judgement
+) -> str:
+    """One or two sentences on an output that `judgement` refused, `wrong` elementwise.
+
+    `exact` is None where there is no single right answer, as for a random op.
+    """
     count = int(wrong.sum())
     if count == 0:
-        return f"{name}: {_broken_limits(judgement)}; every element is near, so the error is spread over many"
+        return f"{name}: {judgement.demand}; every element is near, so the error is spread over many"
     worst = _worst_index(answer, exact, wrong)
-    got, expected = _show(answer[worst], exact[worst])
+    got, expected = _show(answer[worst], answer[worst] if exact is None else exact[worst])
     if _is_poison(answer[worst]):
         got += " (never written)"
     place = f"{name}[{', '.join(map(str, worst))}]" if worst else name
-    share = f"{count:,} of {exact.numel():,} wrong, {pattern(wrong)}"
-    return f"{place}: got {got}, expected {expected}; {share}; {_broken_limits(judgement)}"
+    share = f"{count:,} of {wrong.numel():,} wrong, {pattern(wrong)}"
+    due = "" if exact is None else f", expected {expected}"
+    return f"{place}: got {got}{due}; {share}; {judgement.demand}"
 
 
 def pattern(wrong: torch.Tensor) -> str:
@@ -53,9 +56,9 @@ def _range(what: str, indices: torch.Tensor, size: int) -> str:
     return f"{what}s {first} to {last}" if contiguous else f"{len(indices)} {what}s between {first} and {last}"
 
 
-def _worst_index(answer: torch.Tensor, exact: torch.Tensor, wrong: torch.Tensor) -> tuple[int, ...]:
-    distance = (answer.double() - exact.double()).abs().nan_to_num(nan=torch.inf)
-    flat = int(torch.where(wrong, distance, -1.0).reshape(-1).argmax())
+def _worst_index(answer: torch.Tensor, exact: torch.Tensor | None, wrong: torch.Tensor) -> tuple[int, ...]:
+    distance = torch.ones(wrong.shape) if exact is None else (answer.double() - exact.double()).abs()
+    flat = int(torch.where(wrong, distance.nan_to_num(nan=torch.inf), -1.0).reshape(-1).argmax())
     return tuple(int(index) for index in torch.unravel_index(torch.tensor(flat), answer.shape)) if answer.dim() else ()
 
 
@@ -73,11 +76,3 @@ def _show(got: torch.Tensor, expected: torch.Tensor) -> tuple[str, str]:
 def _is_poison(value: torch.Tensor) -> bool:
     """Whether the element still has the bits that outputs are filled with before a call."""
     return bool((value.reshape(1).contiguous().view(torch.uint8) == 0xFF).all())
-
-
-def _broken_limits(judgement: Judgement) -> str:
-    if judgement.nonfinite:
-        return f"{judgement.nonfinite:,} NaN or infinite values out of place"
-    pairs = zip(_NAMES, judgement.errors, judgement.limits, strict=True)
-    broken = [f"{name} {error:.2g}, allowed {limit:.2g}" for name, error, limit in pairs if not error <= limit]
-    return "relative error: " + "; ".join(broken)

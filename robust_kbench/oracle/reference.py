@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -15,6 +16,12 @@ from robust_kbench.errors import SpecError
 from robust_kbench.registry import LoadedTask
 
 Tensors = Mapping[str, torch.Tensor]
+_OPERATORS = ("matmul", "conv", "rnn")
+_REDUCED_SUMS = (
+    "allow_fp16_reduced_precision_reduction",
+    "allow_bf16_reduced_precision_reduction",
+    "allow_fp16_accumulation",
+)
 
 
 class Reference:
@@ -57,21 +64,57 @@ def _widen(value: torch.Tensor | int | float) -> torch.Tensor | int | float:
     return value.double() if is_real and isinstance(value, torch.Tensor) else value
 
 
+@dataclass(frozen=True)
+class _Switch:
+    """A setting of PyTorch that trades precision for speed, and its value where it does not."""
+
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+    precise: Any
+
+
 @contextmanager
 def full_precision() -> Iterator[None]:
-    """PyTorch's defaults let float32 convolutions use TF32 and half products sum in half precision: not here."""
-    matmul = torch.backends.cuda.matmul
-    before = (
-        torch.backends.cudnn.allow_tf32,
-        matmul.allow_tf32,
-        matmul.allow_fp16_reduced_precision_reduction,
-        matmul.allow_bf16_reduced_precision_reduction,
-    )
-    torch.backends.cudnn.allow_tf32 = matmul.allow_tf32 = False
-    matmul.allow_fp16_reduced_precision_reduction = matmul.allow_bf16_reduced_precision_reduction = False
+    """PyTorch may compute in TF32 or bfloat16 where it is given float32, and sum halves in half precision: not here."""
+    before = []
+    for switch in _switches():
+        with suppress(RuntimeError):  # an older name of a setting that has been changed under its newer ones
+            before.append((switch, switch.read()))
+    for switch, _ in before:
+        switch.write(switch.precise)
     try:
         yield
     finally:
-        torch.backends.cudnn.allow_tf32, matmul.allow_tf32 = before[:2]
-        matmul.allow_fp16_reduced_precision_reduction = before[2]
-        matmul.allow_bf16_reduced_precision_reduction = before[3]
+        for switch, value in before:
+            switch.write(value)
+
+
+def precision_facts() -> dict[str, str]:
+    """What a record says about the references' arithmetic, as PyTorch reports it while they run."""
+    with full_precision():
+        float32 = {str(getattr(owner, "fp32_precision", "ieee")) for owner in _float32_backends()}
+        reduced = any(getattr(torch.backends.cuda.matmul, name, False) for name in _REDUCED_SUMS)
+    return {"reference_float32": "/".join(sorted(float32)), "reference_reduced_sums": "on" if reduced else "off"}
+
+
+@lru_cache(maxsize=1)
+def _switches() -> list[_Switch]:
+    """Older names first: they change what the newer ones say, and must not have the last word."""
+    matmul = torch.backends.cuda.matmul
+    older = [
+        _Switch(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest"),
+        _attribute(torch.backends.cudnn, "allow_tf32", False),
+    ]
+    newer = [_attribute(owner, "fp32_precision", "ieee") for owner in _float32_backends()]
+    return older + newer + [_attribute(matmul, name, False) for name in _REDUCED_SUMS if hasattr(matmul, name)]
+
+
+def _float32_backends() -> list[Any]:
+    """Whatever of PyTorch has a float32 precision of its own; nothing before 2.9."""
+    backends = torch.backends
+    operators = [getattr(owner, name, None) for owner in (backends.cudnn, backends.mkldnn) for name in _OPERATORS]
+    return [owner for owner in (backends.cuda.matmul, *operators) if hasattr(owner, "fp32_precision")]
+
+
+def _attribute(owner: Any, name: str, precise: Any) -> _Switch:
+    return _Switch(partial(getattr, owner, name), partial(setattr, owner, name), precise)

@@ -20,7 +20,7 @@ from robust_kbench.errors import SpecError
 MAX_DOCUMENT_BYTES = 256 * 1024
 _LOOKS_NUMERIC = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
 _PLAIN_INTEGER = re.compile(r"[-+]?(0|[1-9]\d*)$")
-_MAX_DIGITS = 18
+_MAX_DIGITS = 19  # as many as the seed of a case may have
 _YAML11_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import struct
+from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
@@ -15,7 +16,7 @@ from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layout, Precision, Probe
 
 SCHEMA_VERSION = 1
-MAX_RECORD_BYTES = 64 * 1024
+MAX_RECORD_BYTES = 96 * 1024
 MAX_FOREIGN_LOAD = 0.05
 REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp", "landlock"})
 _MAX_NS = 2**32 - 1  # samples above 4.29 s are stored as this; no timed binding comes near
@@ -144,6 +145,21 @@ class RunRecord(Strict):
     seconds: Seconds
     environment: dict[str, str]
     started_at: str = Field(description="RFC 3339, UTC")
+
+    @property
+    def coverage(self) -> dict[str, dict[str, int]]:
+        """How many judged cases had each dtype, layout, distribution and probe, in order of their names.
+
+        A probe overrides the distribution. Cases of the search are counted in `search`.
+        """
+        judged = [case for case in self.cases if case.status != "not_checked"]
+        columns: dict[str, list[str]] = {
+            "dtype": [case.dtype for case in judged],
+            "layout": [case.layout for case in judged],
+            "distribution": [case.distribution for case in judged if case.probe is None],
+            "probe": [case.probe for case in judged if case.probe is not None],
+        }
+        return {key: dict(sorted(Counter(values).items())) for key, values in columns.items() if values}
 
     @property
     def is_rankable(self) -> bool:

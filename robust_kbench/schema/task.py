@@ -20,12 +20,15 @@ Distribution = Literal[
 ]  # fmt: skip
 Comparison = Literal["rule", "ulp", "exact", "indices", "random"]
 Probe = Literal["identity", "integers", "stall", "range", "nonfinite", "empty"]
-ProbeValues = Literal["normal", "integers", "identity", "ones", "stall", "powers_of_two"]
+ProbeValues = Literal["normal", "integers", "identity", "ones", "zeros", "stall", "powers_of_two"]
 Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]
 
 TIMED_DISTRIBUTIONS: tuple[Distribution, ...] = ("normal", "uniform", "lognormal")
 """Finite, of normal range, and dense: what a timed call may be fed."""
+
+LAW_INPUTS: Mapping[str, tuple[str, ...]] = {"dropout": ("x", "p", "seed"), "categorical": ("logits", "seed")}
+"""Names of the inputs that an output of a random op depends on."""
 
 Expression = Annotated[str | int, Field(description="an integer, or integer arithmetic over axes")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
@@ -78,7 +81,7 @@ class Input(Strict):
     dtype: DType | Literal["T"] = Field(default="T", description="T is the task's dtype variable")
     role: Role = "activation"
     layouts: tuple[Layout, ...] = Field(
-        default=("contiguous", "transposed", "strided", "offset"),
+        default=("contiguous", "transposed", "strided", "offset", "pitched"),
         description="layouts that a submission must accept (abi c always gets dense tensors)",
     )
     fan_in: Expression = Field(default=1, description="values are divided by the square root of this")
@@ -119,7 +122,11 @@ class Output(Strict):
     )
     indexes: Name | None = Field(default=None, description="compare indices: the input that they point into")
     axis: int = Field(default=-1, description="compare indices: along this dimension of it")
-    law: Literal["dropout", "categorical"] | None = Field(default=None, description="compare random: the distribution")
+    law: Literal["dropout", "categorical"] | None = Field(
+        default=None,
+        description="compare random: the distribution. dropout: of the input x with the probability in the scalar p; "
+        "categorical: one class for each row of the input logits. Both take the scalar seed",
+    )
 
     @model_validator(mode="after")
     def _comparison_fits(self) -> Self:
@@ -133,14 +140,17 @@ class Output(Strict):
 class Property(Strict):
     """What the op does to related inputs; holds without a reference, so also where float64 is too expensive.
 
-    homogeneous: inputs times 2**j give outputs times 2**(j * degree), bit for bit. additive: on integers, the outputs
-    of two values of an input add up, bit for bit. shift_invariant: a constant added to each row of an input changes
-    nothing. permutes: a permutation along an axis of the inputs permutes the outputs, bit for bit. symmetric: a
-    permutation along an axis that is summed over changes nothing. causal: later positions of an axis change nothing
-    in earlier ones, bit for bit. sums_to: the outputs' last axis sums to a value.
+    homogeneous: inputs times 2**j give outputs times 2**(j * degree), bit for bit but in float16. additive: on integers,
+    the outputs of two values of an input add up, bit for bit. shift_invariant: a constant added to each row of an
+    input changes nothing (a softmax; a norm cancels too much). permutes: a permutation along an axis of the inputs
+    permutes the outputs. symmetric: a permutation along an axis that is summed over changes nothing. causal: later
+    positions of an axis change nothing in earlier ones, bit for bit. sums_to: the outputs' last axis sums to a value.
+    reseeded: random outputs differ from those of the next seed as two draws of their law do.
     """
 
-    kind: Literal["homogeneous", "additive", "shift_invariant", "permutes", "symmetric", "causal", "sums_to"]
+    kind: Literal[
+        "homogeneous", "additive", "shift_invariant", "permutes", "symmetric", "causal", "sums_to", "reseeded"
+    ]
     inputs: tuple[Name, ...] = Field(default=(), description="homogeneous, additive, shift_invariant: which inputs")
     degree: int = Field(default=1, description="homogeneous: the power; 0 where the scale does not matter")
     axis: Name | None = Field(default=None, description="permutes, symmetric, causal: along this axis")
@@ -178,8 +188,13 @@ class Task(Strict):
     precision: Precision = "ieee"
     reduction: Expression = Field(description="number of terms summed into one output element, for the error bound")
     distributions: tuple[Distribution, ...] = Field(
-        default=("normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers"), min_length=1
-    )
+        default=(
+            "normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers",
+            "constant", "one_hot", "sorted", "low_rank", "cancelling",
+        ),
+        min_length=1,
+        description="what the op is well-conditioned for; subnormal values, which hardware may flush, only by request",
+    )  # fmt: skip
     timed: dict[DeviceKind, tuple[dict[Name, int], ...]]
     cost: Cost
     baselines: dict[Name, str] = Field(
@@ -225,6 +240,9 @@ class Task(Strict):
         named_inputs = [(f"probes.{probe}", name) for probe, values in self.probes.items() for name in values]
         named_inputs += [(f"properties.{item.kind}", name) for item in self.properties for name in item.inputs]
         named_inputs += [(f"outputs.{name}.indexes", o.indexes) for name, o in self.outputs.items() if o.indexes]
+        named_inputs += [("properties.reseeded", "seed") for item in self.properties if item.kind == "reseeded"]
+        for name, output in self.outputs.items():
+            named_inputs += [(f"outputs.{name}.law", needed) for needed in LAW_INPUTS.get(output.law or "", ())]
         for place, name in named_inputs:
             if name not in self.inputs:
                 raise ValueError(f"{place}: unknown input {name!r}; known: {', '.join(self.inputs)}")

@@ -11,7 +11,7 @@ import gc
 import os
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -24,7 +24,7 @@ from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
-from robust_kbench.oracle.verdict import Judge
+from robust_kbench.oracle.verdict import Judge, Limits
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
@@ -36,7 +36,6 @@ from robust_kbench.timing.plan import Plan
 
 CANDIDATE = "candidate"
 _LAUNCH_ALLOWANCE_NS = 60_000
-Limits = Mapping[str, tuple[float, float, float]]
 
 
 @dataclass

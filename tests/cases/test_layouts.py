@@ -5,16 +5,17 @@ import math
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from specimens import make_task
 
-from robust_kbench.cases.layouts import applicable, layout_of, strides
+from robust_kbench.cases.layouts import applicable, layout_of, spread, strides
 from robust_kbench.isolation.arena import span_of
 from robust_kbench.schema.documents import parse
 from robust_kbench.schema.task import Input, Layout
 
-ALL = ["contiguous", "offset", "transposed", "strided", "expanded"]
+ALL = ["contiguous", "offset", "transposed", "strided", "expanded", "pitched", "channels_last"]
 SHAPES = st.lists(st.integers(1, 5), min_size=2, max_size=4).map(tuple)
 
 
@@ -36,6 +37,9 @@ def _input(**fields: Any) -> Input:
         ((2, 3, 4), "transposed", (12, 1, 3)),
         ((2, 3, 4), "strided", (24, 8, 2)),
         ((2, 3, 4), "expanded", (0, 4, 1)),
+        ((2, 3, 4), "pitched", (21, 7, 1)),
+        ((3, 1), "pitched", (4, 1)),
+        ((2, 3, 4, 5), "channels_last", (60, 1, 15, 3)),
         ((5,), "contiguous", (1,)),
         ((5,), "strided", (2,)),
         ((5,), "expanded", (0,)),
@@ -47,7 +51,7 @@ def test_a_layout_fixes_the_strides(shape: tuple[int, ...], layout: Layout, expe
     assert strides(shape, layout) == expected
 
 
-@given(SHAPES, st.sampled_from(["contiguous", "offset", "transposed", "strided"]))
+@given(SHAPES, st.sampled_from(["contiguous", "offset", "transposed", "strided", "pitched"]))
 def test_no_two_elements_of_a_layout_share_memory(shape: tuple[int, ...], layout: Layout) -> None:
     offsets = _offsets(shape, layout)
     assert len(set(offsets)) == math.prod(shape)
@@ -58,6 +62,28 @@ def test_no_two_elements_of_a_layout_share_memory(shape: tuple[int, ...], layout
 @given(SHAPES, st.sampled_from(["contiguous", "offset", "transposed"]))
 def test_a_dense_layout_spans_exactly_its_elements(shape: tuple[int, ...], layout: Layout) -> None:
     assert span_of(shape, strides(shape, layout)) == math.prod(shape)
+
+
+@given(SHAPES)
+def test_a_pitched_layout_leaves_three_elements_out_behind_every_row(shape: tuple[int, ...]) -> None:
+    pitch = shape[-1] + 3
+    rows = [range(start, start + shape[-1]) for start in range(0, math.prod(shape[:-1]) * pitch, pitch)]
+    assert _offsets(shape, "pitched") == [offset for row in rows for offset in row]
+
+
+@given(st.tuples(*[st.integers(1, 5)] * 4))
+def test_channels_last_is_what_pytorch_means_by_it(shape: tuple[int, ...]) -> None:
+    image = torch.arange(math.prod(shape)).reshape(shape).contiguous(memory_format=torch.channels_last)
+    flat = torch.empty(math.prod(shape), dtype=image.dtype)
+    flat.as_strided(shape, strides(shape, "channels_last")).copy_(image)
+    assert torch.equal(flat.reshape(shape[0], *shape[2:], shape[1]), image.permute(0, 2, 3, 1))
+
+
+@given(st.lists(st.integers(0, 5), max_size=4).map(tuple), st.sampled_from(ALL))
+def test_the_spread_of_a_layout_bounds_its_span(shape: tuple[int, ...], layout: Layout) -> None:
+    needed = {"transposed": 2, "pitched": 2, "strided": 1, "expanded": 1, "channels_last": 4}.get(layout, 0)
+    if len(shape) >= needed:
+        assert span_of(shape, strides(shape, layout)) <= spread(shape, layout)
 
 
 @given(SHAPES)
@@ -78,17 +104,18 @@ def test_the_span_of_a_scalar_is_one_and_of_nothing_zero(shape: tuple[int, ...],
 @pytest.mark.parametrize(
     ("inputs", "found"),
     [
-        ({"x": {"shape": ["rows", "cols"], "layouts": ALL}}, ALL),
+        ({"x": {"shape": ["rows", "cols"], "layouts": ALL}}, ALL[:-1]),
+        ({"x": {"shape": ["rows", "cols", 2, 2], "layouts": ALL}}, ALL),
         ({"x": {"shape": ["rows"], "layouts": ALL}}, ["contiguous", "offset", "strided", "expanded"]),
         ({"x": {"shape": [], "layouts": ALL}}, ["contiguous", "offset"]),
-        ({"x": {"shape": ["rows", "cols"]}}, ["contiguous", "offset", "transposed", "strided"]),
+        ({"x": {"shape": ["rows", "cols"]}}, ["contiguous", "offset", "transposed", "strided", "pitched"]),
         ({"x": {"layouts": ["contiguous"]}, "w": {"layouts": ["contiguous", "offset"]}}, ["contiguous", "offset"]),
         (
             {"x": {"layouts": ["contiguous"]}, "n": {"role": "scalar", "dtype": "int64", "value": 1, "layouts": ALL}},
             ["contiguous"],
         ),
     ],
-    ids=["matrix", "vector", "number", "default", "one of two inputs", "scalars do not count"],
+    ids=["matrix", "image", "vector", "number", "default", "one of two inputs", "scalars do not count"],
 )
 def test_a_layout_applies_when_one_input_declares_it_and_its_shape_allows_it(
     inputs: dict[str, Any], found: list[str]
@@ -109,6 +136,11 @@ def test_a_dense_calling_convention_knows_contiguous_and_offset_only() -> None:
         ({"shape": ["rows", "cols"]}, "offset", True, "offset"),
         ({"shape": ["cols"]}, "transposed", False, "contiguous"),
         ({"shape": ["cols"]}, "strided", False, "strided"),
+        ({"shape": ["rows", "cols"]}, "pitched", False, "pitched"),
+        ({"shape": ["rows", "cols"]}, "pitched", True, "contiguous"),
+        ({"shape": ["cols"]}, "pitched", False, "contiguous"),
+        ({"shape": ["rows", 1, "cols", 2], "layouts": ALL}, "channels_last", False, "channels_last"),
+        ({"shape": ["rows", 1, "cols"], "layouts": ALL}, "channels_last", False, "contiguous"),
         ({"shape": ["cols"]}, "expanded", False, "contiguous"),
         ({"shape": ["cols"], "layouts": ["contiguous"]}, "strided", False, "contiguous"),
     ],

@@ -7,14 +7,14 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from specimens import make_task
+from specimens import make_case, make_task
 
 from robust_kbench.cases import layouts
 from robust_kbench.cases.suite import BUDGETS, INTERPRETED, Budget, draw_suite
 from robust_kbench.errors import SpecError
 from robust_kbench.registry import load_task, task_names
 from robust_kbench.schema import arithmetic
-from robust_kbench.schema.case import Suite
+from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.task import ITEMSIZE, DeviceKind, FloatDType, Task, shape_of
 
 SPECS = {name: load_task(name).spec for name in task_names()}
@@ -31,8 +31,16 @@ def _draw(
     dtypes: Sequence[FloatDType] | None = None,
     device: DeviceKind = "cpu",
     dense: bool = False,
+    pinned: Sequence[Case] = (),
 ) -> Suite:
-    return draw_suite(task, seed, budget=budget, dtypes=dtypes or task.dtypes, device=device, dense=dense)
+    return draw_suite(
+        task, seed, budget=budget, dtypes=dtypes or task.dtypes, device=device, dense=dense, pinned=pinned
+    )
+
+
+def _drawn(task: Task, seed: int, **arguments: Any) -> tuple[Case, ...]:
+    """What is drawn at random; probes and edge cases come behind it."""
+    return _draw(task, seed, **arguments).checked[: arguments.get("budget", BUDGETS["quick"]).cases]
 
 
 @every_task
@@ -44,7 +52,7 @@ def test_every_case_is_one_of_the_task_and_within_the_budget(task: Task, seed: i
         shapes = [shape_of(tensor, case.axes) for tensor in task.tensors.values()]
         flops = arithmetic.evaluate(task.cost.flops, {**case.axes, "itemsize": ITEMSIZE[case.dtype]})
         assert task.misfit(case.axes) is None
-        assert min((size for shape in shapes for size in shape), default=1) >= 1
+        assert case.probe == "empty" or min((size for shape in shapes for size in shape), default=1) >= 1
         assert sum(map(math.prod, shapes)) <= limit.elements
         assert flops <= limit.flops
 
@@ -86,7 +94,7 @@ def test_every_timed_case_is_a_binding_of_the_device_in_every_dtype(task: Task, 
 @pytest.mark.parametrize("dense", [False, True], ids=["strided", "dense"])
 def test_in_a_full_suite_every_dtype_meets_every_distribution(dense: bool) -> None:
     met = {
-        (name, dtype): {case.distribution for case in _draw(task, 11, budget=BUDGETS["full"], dense=dense).checked
+        (name, dtype): {case.distribution for case in _drawn(task, 11, budget=BUDGETS["full"], dense=dense)
                         if case.dtype == dtype}
         for name, task in SPECS.items() for dtype in task.dtypes
     }  # fmt: skip
@@ -94,10 +102,16 @@ def test_in_a_full_suite_every_dtype_meets_every_distribution(dense: bool) -> No
 
 
 @pytest.mark.parametrize("dense", [False, True], ids=["strided", "dense"])
+def test_even_a_quick_suite_meets_every_distribution(dense: bool) -> None:
+    met = {name: {case.distribution for case in _drawn(task, 11, dense=dense)} for name, task in SPECS.items()}
+    assert {name: set(SPECS[name].distributions) - found for name, found in met.items()} == dict.fromkeys(met, set())
+
+
+@pytest.mark.parametrize("dense", [False, True], ids=["strided", "dense"])
 def test_a_dtype_in_a_layout_meets_no_distribution_twice_before_it_has_met_all(dense: bool) -> None:
     repeated = []
     for name, task in SPECS.items():
-        checked = _draw(task, 11, budget=BUDGETS["full"], dense=dense).checked
+        checked = _drawn(task, 11, budget=BUDGETS["full"], dense=dense)
         for pair in {(case.dtype, case.layout) for case in checked}:
             met = [case.distribution for case in checked if (case.dtype, case.layout) == pair]
             if len(set(met)) < min(len(met), len(task.distributions)):
@@ -105,17 +119,16 @@ def test_a_dtype_in_a_layout_meets_no_distribution_twice_before_it_has_met_all(d
     assert repeated == []
 
 
-@every_task
-def test_a_suite_holds_the_number_of_cases_of_its_budget(task: Task) -> None:
-    assert {name: len(_draw(task, 3, budget=budget).checked) for name, budget in ALL_BUDGETS.items()} == {
-        "quick": 24, "full": 72, "final": 96, "interpreted": 24,
-    }  # fmt: skip
+@pytest.mark.parametrize(("budget", "count"), [("quick", 24), ("full", 72), ("final", 96), ("interpreted", 24)])
+def test_a_suite_holds_the_number_of_drawn_cases_of_its_budget(budget: str, count: int) -> None:
+    task = make_task(nonfinite="none", axes={"rows": {"low": 2, "high": 512}, "cols": {"low": 2, "high": 512}})
+    assert len(_draw(task, 3, budget=ALL_BUDGETS[budget]).checked) == count
 
 
 def test_a_budget_of_fewer_cases_than_combinations_still_covers_each() -> None:
-    task = make_task()
     tight = Budget(cases=1, elements=1 << 16, flops=1e6, timed_bindings=0)
-    assert len(_draw(task, 3, budget=tight).checked) == 2 * 4
+    met = {(case.dtype, case.layout) for case in _draw(make_task(), 3, budget=tight).checked[: 2 * 5]}
+    assert len(met) == 2 * 5
 
 
 def test_only_the_declared_dtypes_are_drawn() -> None:
@@ -139,7 +152,7 @@ def test_a_new_version_of_a_task_gets_other_cases() -> None:
 
 
 def test_sizes_lie_on_both_sides_of_powers_of_two_and_are_often_odd() -> None:
-    drawn = [case.axes["cols"] for seed in range(20) for case in _draw(SPECS["norm/rmsnorm"], seed).checked]
+    drawn = [case.axes["cols"] for seed in range(20) for case in _drawn(SPECS["norm/rmsnorm"], seed)]
     assert {1, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025} <= set(drawn)
     assert sum(size % 2 for size in drawn) > len(drawn) / 2
     assert max(drawn) > 4096
@@ -160,7 +173,7 @@ def test_an_axis_of_multiples_gives_multiples(seed: int) -> None:
 
 def test_an_axis_that_may_be_empty_is_never_drawn_empty() -> None:
     task = make_task(axes={"rows": {"low": 0, "high": 3}, "cols": {"high": 64}}, timed=_timed(3))
-    assert {case.axes["rows"] for case in _draw(task, 3).checked} == {1, 2, 3}
+    assert {case.axes["rows"] for case in _draw(task, 3).checked if case.probe != "empty"} == {1, 2, 3}
 
 
 @pytest.mark.parametrize(
@@ -180,18 +193,145 @@ def test_the_first_cases_of_a_seed_stay_what_they_were() -> None:
     # Whoever changes the generator changes the cases of every published seed: raise the versions of the tasks then.
     suite = _draw(make_task(), 20260101)
     assert [f"{case} {case.seed}" for case in suite.checked[:6]] == [
-        "rows=257 cols=33 float16 strided lognormal 6181430057853071892",
-        "rows=33 cols=2 float16 contiguous sparse 4971035523882800743",
-        "rows=23 cols=8 float32 offset normal 1902860645323647608",
-        "rows=257 cols=32 float32 strided outliers 4159872275701606936",
-        "rows=97 cols=33 float16 offset uniform 8100819469853924697",
-        "rows=1 cols=65 float32 transposed integers 1365269153216371812",
+        "rows=2 cols=68 float32 offset one_hot 7876815261478357502",
+        "rows=8 cols=33 float16 strided low_rank 861119329941043860",
+        "rows=32 cols=16 float32 pitched integers 4984871189611331867",
+        "rows=33 cols=17 float32 transposed sparse 4523612855555714644",
+        "rows=65 cols=257 float16 transposed constant 5247809021640154960",
+        "rows=65 cols=9 float32 contiguous large 4169451607698992503",
     ]
     assert [f"{case} {case.seed}" for case in suite.timed] == [
-        "rows=8 cols=64 float32 contiguous normal 4602234365961640972",
-        "rows=8 cols=64 float16 contiguous normal 5835223951625165752",
+        "rows=8 cols=64 float32 contiguous normal 1932447456115737985",
+        "rows=8 cols=64 float16 contiguous normal 355407945312048343",
     ]
 
 
 def _timed(rows: int) -> dict[str, list[dict[str, int]]]:
     return {"cpu": [{"rows": rows, "cols": 64}], "cuda": [{"rows": rows, "cols": 64}]}
+
+
+PROBING = {
+    "axes": {"rows": {"low": 1, "high": 512}, "cols": {"low": 1, "high": 4096}},
+    "constraints": [],
+    "reduction": "cols",
+    "probes": {
+        "integers": {"x": "integers", "weight": "integers"},
+        "stall": {"x": "stall", "weight": "ones"},
+        "range": {"x": "powers_of_two"},
+    },
+}
+
+
+def _probes(suite: Suite) -> dict[tuple[str, str], list[Case]]:
+    found: dict[tuple[str, str], list[Case]] = {}
+    for case in suite.checked:
+        if case.probe is not None:
+            found.setdefault((case.probe, case.dtype), []).append(case)
+    return found
+
+
+@pytest.mark.parametrize(("tier", "sizes", "spoilt"), [("quick", 1, 1), ("full", 3, 4), ("final", 3, 4)])
+def test_every_dtype_meets_every_probe_as_often_as_the_tier_says(tier: Any, sizes: int, spoilt: int) -> None:
+    found = _probes(_draw(make_task(**PROBING), 3, budget=BUDGETS[tier]))
+    expected = {(probe, dtype): sizes for probe in PROBING["probes"] for dtype in ("float32", "float16")}
+    expected |= {("nonfinite", dtype): spoilt for dtype in ("float32", "float16")}
+    assert {key: len(cases) for key, cases in found.items()} == expected
+
+
+def test_an_interpreted_kernel_meets_each_probe_on_one_dtype() -> None:
+    found = _probes(_draw(make_task(**PROBING), 3, budget=INTERPRETED))
+    assert sorted(probe for probe, _ in found) == ["integers", "nonfinite", "range", "stall"]
+    assert {dtype for _, dtype in found} == {"float32", "float16"}
+
+
+def test_probes_span_short_and_long_reductions_and_one_alone_is_long() -> None:
+    task = make_task(**PROBING)
+    for cases in _probes(_draw(task, 3, budget=BUDGETS["full"])).values():
+        lengths = [case.axes["cols"] for case in cases]
+        assert cases[0].probe == "nonfinite" or (lengths == sorted(lengths) and lengths[0] < 40 < 400 < lengths[-1])
+    assert all(cases[0].axes["cols"] > 400 for key, cases in _probes(_draw(task, 3)).items() if key[0] != "nonfinite")
+
+
+def test_a_probe_is_no_longer_than_its_sums_are_exact() -> None:
+    task = make_task(**{**PROBING, "reduction": "16 * cols"})
+    found = [_probes(_draw(task, seed, budget=BUDGETS["full"])) for seed in range(8)]
+    assert max(case.axes["cols"] for probes in found for case in probes["integers", "float16"]) * 16 < 65504
+    assert max(case.axes["cols"] for probes in found for case in probes["range", "float16"]) * 16 > 40000
+
+
+def test_a_probe_and_a_nonfinite_case_are_never_expanded() -> None:
+    layouts = ["contiguous", "expanded", "pitched"]
+    task = make_task(
+        **PROBING, inputs={"x": {"shape": ["rows", "cols"], "layouts": layouts}, "weight": {"shape": ["cols"]}}
+    )
+    found = {
+        case.layout for seed in range(8) for case in _draw(task, seed, budget=BUDGETS["full"]).checked if case.probe
+    }
+    assert "expanded" not in found
+    assert {"contiguous", "pitched"} <= found
+
+
+def test_a_nonfinite_case_has_room_beside_a_nan() -> None:
+    found = [_probes(_draw(make_task(), seed))["nonfinite", "float32"][0] for seed in range(20)]
+    assert sum(min(case.axes.values()) >= 4 for case in found) == 20
+
+
+def test_a_task_whose_inputs_are_finite_has_no_nonfinite_case() -> None:
+    assert _probes(_draw(make_task(nonfinite="none"), 3)) == {}
+
+
+def test_every_axis_is_once_of_size_one_and_once_empty_where_it_can_be() -> None:
+    axes = {"rows": {"low": 0, "high": 512}, "cols": {"values": [1, 8, 64]}}
+    edges = _draw(make_task(axes=axes, nonfinite="none"), 3).checked[24:]
+    assert [(case.axes["rows"] == 0, case.probe) for case in edges if 0 in case.axes.values()] == [(True, "empty")]
+    assert edges[0].axes["rows"] == 1
+    assert edges[-1].axes["cols"] == 1
+
+
+def test_an_axis_that_is_never_one_or_empty_has_no_such_case() -> None:
+    axes = {"rows": {"low": 2, "high": 512}, "cols": {"low": 8, "high": 512, "multiple_of": 8}}
+    assert len(_draw(make_task(axes=axes, nonfinite="none"), 3).checked) == 24
+
+
+def test_a_constraint_that_an_empty_axis_breaks_forbids_the_empty_case() -> None:
+    changes = {"axes": {"rows": {"low": 0, "high": 512}, "cols": {"high": 64}}, "constraints": ["rows * cols >= 4"]}
+    assert "empty" not in {case.probe for case in _draw(make_task(**changes), 3).checked}
+
+
+def test_an_index_into_nothing_is_no_case() -> None:
+    index = {"shape": ["rows"], "dtype": "int64", "role": "index", "below": "cols"}
+    inputs = {"x": {"shape": ["rows", "cols"]}, "index": index}
+    task = make_task(inputs=inputs, axes={"rows": {"low": 0, "high": 64}, "cols": {"low": 0, "high": 64}})
+    empty = [case.axes for case in _draw(task, 3).checked if case.probe == "empty"]
+    assert [axes["rows"] for axes in empty] == [0]
+
+
+PINNED = (
+    make_case(seed=1),
+    make_case(seed=2, layout="transposed"),
+    make_case(seed=3, dtype="float16"),
+    make_case(seed=4, axes={"rows": 512, "cols": 128}),
+)
+
+
+def test_pinned_cases_come_last_and_unchanged() -> None:
+    assert _draw(make_task(), 3, pinned=PINNED).checked[-4:] == PINNED
+    assert _draw(make_task(), 3, pinned=PINNED).checked[:-4] == _draw(make_task(), 3).checked
+
+
+def test_a_pinned_case_of_another_dtype_or_above_the_budget_is_left_out() -> None:
+    small = Budget(cases=1, elements=1 << 10, flops=1e6, timed_bindings=0)
+    checked = _draw(make_task(), 3, budget=small, dtypes=["float32"], pinned=PINNED).checked
+    assert [case.seed for case in checked if case.seed < 9] == [1, 2]
+
+
+def test_a_pinned_layout_that_the_calling_convention_does_not_know_becomes_contiguous() -> None:
+    checked = _draw(make_task(), 3, dense=True, pinned=PINNED[:2]).checked
+    assert checked[-2:] == (PINNED[0], PINNED[1].model_copy(update={"layout": "contiguous"}))
+
+
+def test_probes_and_pinned_cases_do_not_change_what_is_drawn_or_timed() -> None:
+    plain = make_task(**{**PROBING, "probes": {}})
+    one, two = _draw(plain, 3), _draw(make_task(**PROBING), 3, pinned=PINNED)
+    assert one.checked[:24] == two.checked[:24]
+    assert one.timed == two.timed

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +42,7 @@ def test_tasks_lists_every_task_with_its_summary() -> None:
 def test_tasks_filters_by_pattern_and_prints_json() -> None:
     done = kbench("tasks", "norm/*", "--json")
     names = [json.loads(line)["name"] for line in done.stdout.splitlines()]
-    assert names == ["norm/layernorm", "norm/rmsnorm", "norm/rmsnorm_backward"]
+    assert names == sorted(f"norm/{path.parent.name}" for path in data_folder("tasks").glob("norm/*/task.yaml"))
 
 
 def test_an_unknown_pattern_says_what_to_do() -> None:
@@ -58,15 +60,30 @@ def test_json_prints_one_record_and_nothing_else(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_an_incorrect_result_is_explained_and_can_be_reproduced(tmp_path: Path) -> None:
+def test_an_incorrect_result_and_its_smallest_case_are_explained_and_can_be_reproduced(tmp_path: Path) -> None:
     folder = write_submission(tmp_path / "zeros", ZEROS)
     done = kbench("evaluate", folder, "--device", "cpu", "--tier", "quick")
-    (command,) = (line for line in done.stdout.splitlines() if line.startswith("  reproduce "))
-    again = kbench(*command.split()[2:])
-    explanation = next(line for line in done.stdout.splitlines() if line.startswith("            y["))
-    assert explanation in again.stdout
-    assert "got 0, expected" in explanation
-    assert again.returncode == 1
+    lines = done.stdout.splitlines()
+    commands = [line for line in lines if line.startswith("  reproduce ")]
+    explanations = [line for line in lines if line.startswith("            y[")]
+    assert len(commands) == 2
+    for command, explanation in zip(commands, (explanations[0], explanations[-1]), strict=True):
+        again = kbench(*shlex.split(command)[2:])
+        assert explanation in again.stdout
+        assert "got 0, expected" in explanation
+        assert again.returncode == 1
+
+
+def test_the_line_that_pins_the_smallest_case_is_a_pinned_case(tmp_path: Path) -> None:
+    from robust_kbench.registry import read_task
+
+    folder = write_submission(tmp_path / "zeros", ZEROS)
+    done = kbench("evaluate", folder, "--device", "cpu", "--tier", "quick")
+    (line,) = (line.removeprefix("  pin       ") for line in done.stdout.splitlines() if line.startswith("  pin "))
+    task = shutil.copytree(data_folder("tasks") / "norm/rmsnorm", tmp_path / "norm/rmsnorm")
+    (task / "regressions.yaml").write_text(f"cases:\n  {line}\n")
+    (pinned,) = read_task(task).pinned
+    assert (pinned.axes, pinned.dtype) == ({"rows": 1, "cols": 1}, "float32")
 
 
 def test_a_broken_file_costs_exit_code_two_and_not_the_others_verdict(tmp_path: Path) -> None:
@@ -88,12 +105,13 @@ def test_a_broken_file_costs_exit_code_two_and_not_the_others_verdict(tmp_path: 
     [
         (["evaluate", "/no/such/place"], "/no/such/place: no such file or directory"),
         (["evaluate", "--case", "3", "."], "--case needs --seed"),
+        (["evaluate", "--case", "{axes: {rows: 1}, dtype: float31, seed: 1}", "."], "--case: dtype: "),
         (["new", "norm/rmsnrm", "x"], "no task 'norm/rmsnrm'; did you mean 'norm/rmsnorm'?"),
         (["new", "norm/rmsnorm", "x", "-l", "rust"], "--language rust: unknown; use python, triton, cpp, cuda"),
         (["schema", "tsk"], "no schema 'tsk'; use task, submission, record"),
         (["leaderboard", "/no/such/store.jsonl"], "/no/such/store.jsonl: No such file or directory"),
     ],
-    ids=["path", "case", "task", "language", "schema", "store"],
+    ids=["path", "case", "described case", "task", "language", "schema", "store"],
 )
 def test_a_wrong_request_gets_one_clear_line(arguments: list[str], message: str, tmp_path: Path) -> None:
     done = kbench(*arguments, cwd=tmp_path)

@@ -13,7 +13,7 @@ from specimens import make_case, make_observation
 from robust_kbench import guards
 from robust_kbench.guards import bounds, clock, mutation, processes
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.observation import Observation, Repetition
 
 US = 1000
 
@@ -194,7 +194,7 @@ def test_a_finding_on_a_task_with_many_inputs_still_fits_a_record() -> None:
 
 def test_every_module_of_the_package_is_one_of_the_guards() -> None:
     modules = {guard.__module__ for guard in guards.GUARDS}
-    names = ("mutation", "bounds", "processes", "clock", "undefined_behaviour")
+    names = ("mutation", "bounds", "processes", "clock", "undefined_behaviour", "determinism")
     assert modules == {f"robust_kbench.guards.{name}" for name in names}
 
 
@@ -211,3 +211,44 @@ def test_an_excess_in_nearly_every_call_is_rejected_on_such_a_machine_too() -> N
     peers = [30_000 + draw.choice([0, 4_000_000]) for _ in range(30)]
     seen = [make_observation(role="timed", wake_ns=peer + 500_000, peer_wake_ns=peer) for peer in peers]
     assert [finding.severity for finding in clock.inspect(seen)] == ["reject"]
+
+
+def _repeated(differing: int, ratio: float, **changes: Any) -> Observation:
+    return make_observation(repetition=Repetition("y", differing, 1000, ratio, **changes))
+
+
+def test_two_answers_that_differ_by_more_than_a_quarter_of_the_limit_are_rejected() -> None:
+    (finding,) = guards.inspect([_repeated(0, 0.0), _repeated(17, 0.3)])
+    assert (finding.guard, finding.severity) == ("determinism", "reject")
+    assert finding.message == (
+        "two calls on equal inputs differ in 17 of 1,000 elements of y, by 0.3 of the limit: "
+        "a race, or memory that was never written"
+    )
+    assert finding.evidence == {"differing": 17, "elements": 1000, "ratio": 0.3}
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.1, 0.25])
+def test_two_answers_that_differ_by_less_are_a_warning(ratio: float) -> None:
+    (finding,) = guards.inspect([_repeated(17, ratio)])
+    assert (finding.guard, finding.severity) == ("determinism", "warn")
+    assert finding.message.endswith("a sum, or equal values, in another order")
+
+
+def test_two_equal_answers_and_a_single_answer_give_no_finding() -> None:
+    assert guards.inspect([_repeated(0, 0.0), make_observation()]) == ()
+
+
+@pytest.mark.parametrize("ratio", [0.3, float("inf")])
+def test_a_task_that_is_declared_nondeterministic_is_warned_about_only(ratio: float) -> None:
+    (finding,) = guards.inspect([_repeated(17, ratio, may_differ=True)])
+    assert finding.severity == "warn"
+
+
+def test_answers_that_may_not_differ_at_all_leave_no_infinity_in_the_record() -> None:
+    (finding,) = guards.inspect([_repeated(1, float("inf"))])
+    assert (finding.severity, "ratio" in finding.evidence) == ("reject", False)
+
+
+def test_of_several_differences_the_one_that_rejects_is_told() -> None:
+    (finding,) = guards.inspect([_repeated(900, 0.9, may_differ=True), _repeated(1, 0.5)])
+    assert (finding.severity, finding.evidence["differing"]) == ("reject", 1)

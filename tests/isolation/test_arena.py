@@ -129,7 +129,7 @@ def test_a_misaligned_tensor_lies_one_element_behind_a_page(dtype: str, arena: A
     tensors=st.lists(
         st.tuples(
             st.lists(st.integers(1, 24), min_size=2, max_size=3).map(tuple),
-            st.sampled_from(["contiguous", "offset", "transposed", "strided", "expanded"]),
+            st.sampled_from(["contiguous", "offset", "transposed", "strided", "expanded", "pitched"]),
             st.sampled_from(["float64", "float32", "bfloat16", "uint8"]),
         ),
         min_size=1,

@@ -5,8 +5,10 @@ import math
 import pytest
 import torch
 
-from robust_kbench.oracle.comparison import judge
+from robust_kbench.oracle.exact import Exact
+from robust_kbench.oracle.judgement import Standard
 from robust_kbench.oracle.mismatch import explain, pattern
+from robust_kbench.oracle.three_metrics import ThreeMetrics
 
 
 def _wrong(*shape: int, at: object = ()) -> torch.Tensor:
@@ -16,7 +18,10 @@ def _wrong(*shape: int, at: object = ()) -> torch.Tensor:
 
 
 def _explanation(answer: torch.Tensor, exact: torch.Tensor, name: str = "y") -> str:
-    return explain(name, answer, exact, judge(answer.clone(), exact, None, reduction=1))
+    standard: Standard = Exact(exact)
+    if answer.dtype.is_floating_point:
+        standard = ThreeMetrics(exact, None, dtype=answer.dtype, reduction=1)
+    return explain(name, answer, exact, standard.is_wrong(answer), standard.judge(answer))
 
 
 def _ones(*shape: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from specimens import REFERENCE, load_made_task, make_case
 
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.errors import SpecError
-from robust_kbench.oracle.reference import Reference, full_precision
+from robust_kbench.oracle.reference import Reference, full_precision, precision_facts
 from robust_kbench.registry import load_task, task_names
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import FloatDType, Task, shape_of
 
+BACKENDS: Any = torch.backends
 TWO = "def reference(x, weight):\n    return x * weight, x.sum(0)\n"
 
 
@@ -38,10 +41,11 @@ def test_every_reference_stays_in_the_dtype_of_its_inputs_and_keeps_the_declared
     task = load_task(name)
     case = _case(task.spec, dtype)
     inputs = make_inputs(task.spec, case)
-    for outputs, expected in ((Reference(task).exact(inputs), "float64"), (Reference(task).native(inputs), dtype)):
+    for outputs, variable in ((Reference(task).exact(inputs), "float64"), (Reference(task).native(inputs), dtype)):
         found = {key: (str(tensor.dtype), tuple(tensor.shape)) for key, tensor in outputs.items()}
         assert found == {
-            key: (f"torch.{expected}", shape_of(spec, case.axes)) for key, spec in task.spec.outputs.items()
+            key: (f"torch.{task.spec.dtype_of(spec, variable)}", shape_of(spec, case.axes))
+            for key, spec in task.spec.outputs.items()
         }
 
 
@@ -111,18 +115,49 @@ def test_no_gradient_is_recorded() -> None:
     assert not Reference(load_made_task()).native(inputs)["y"].requires_grad
 
 
-def test_reduced_precision_is_off_inside_and_as_before_outside() -> None:
-    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+def _precisions() -> tuple[object, ...]:
+    matmul, cudnn, mkldnn = BACKENDS.cuda.matmul, BACKENDS.cudnn, BACKENDS.mkldnn
+    float32 = (matmul.allow_tf32, cudnn.allow_tf32, torch.get_float32_matmul_precision())
+    newer = (matmul.fp32_precision, cudnn.conv.fp32_precision, mkldnn.matmul.fp32_precision, mkldnn.conv.fp32_precision)
+    half = (matmul.allow_fp16_reduced_precision_reduction, matmul.allow_bf16_reduced_precision_reduction)
+    return (*float32, *newer, *map(bool, half), matmul.allow_fp16_accumulation)
 
-    def state() -> tuple[bool, ...]:
-        half = (matmul.allow_fp16_reduced_precision_reduction, matmul.allow_bf16_reduced_precision_reduction)
-        return (matmul.allow_tf32, cudnn.allow_tf32, *map(bool, half))
 
-    before = state()
-    matmul.allow_tf32 = True
+PRECISE = (False, False, "highest", "ieee", "ieee", "ieee", "ieee", False, False, False)
+
+
+@pytest.mark.parametrize("precision", ["highest", "high", "medium"])
+def test_reduced_precision_is_off_inside_and_as_before_outside(precision: str) -> None:
+    outside = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        before = _precisions()
+        assert before != PRECISE
+        with full_precision():
+            assert _precisions() == PRECISE
+        assert _precisions() == before
+    finally:
+        torch.set_float32_matmul_precision(outside)
+
+
+def test_reduced_precision_is_off_inside_after_a_mix_of_older_and_newer_settings() -> None:
+    conv, rnn = BACKENDS.cudnn.conv, BACKENDS.cudnn.rnn
+    before = conv.fp32_precision
+    conv.fp32_precision = "ieee"  # cudnn.allow_tf32 cannot be read now
     try:
         with full_precision():
-            assert state() == (False, False, False, False)
-        assert state() == (True, *before[1:])
+            assert rnn.fp32_precision == "ieee"
+        assert (conv.fp32_precision, rnn.fp32_precision) == ("ieee", "tf32")
     finally:
-        matmul.allow_tf32 = before[0]
+        conv.fp32_precision = before
+
+
+def test_reduced_precision_is_as_before_after_a_reference_that_fails() -> None:
+    before = _precisions()
+    with pytest.raises(ZeroDivisionError), full_precision():
+        raise ZeroDivisionError
+    assert _precisions() == before
+
+
+def test_a_record_says_in_which_arithmetic_the_references_ran() -> None:
+    assert precision_facts() == {"reference_float32": "ieee", "reference_reduced_sums": "off"}

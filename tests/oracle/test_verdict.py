@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge, not_checked
 from robust_kbench.registry import LoadedTask
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Ending
 from robust_kbench.schema.record import CaseResult
 
@@ -111,6 +113,15 @@ def test_a_zero_answer_is_measured_against_the_largest_input() -> None:
     assert _result(task, outputs={"y": torch.full((16, 32), 1e-4)}).status == "incorrect"
 
 
+def test_an_error_too_large_for_a_number_is_incorrect_and_not_recorded() -> None:
+    task = load_made_task(dtypes=["float64"])
+    case = make_case(dtype="float64")
+    inputs = make_inputs(task.spec, case)
+    outputs = {"y": Reference(task).native(inputs)["y"] + 1e300}
+    result = _judge(task).verdict(make_observation(case=case, outputs=outputs), inputs).result
+    assert (result.status, result.errors) == ("incorrect", None)
+
+
 def test_a_float64_answer_is_explained_with_the_number_that_it_had() -> None:
     task = load_made_task(dtypes=["float64"])
     case = make_case(dtype="float64")
@@ -188,3 +199,139 @@ def test_the_short_cut_refuses_what_is_no_answer(observed: dict[str, Any], reaso
 def test_the_short_cut_refuses_an_answer_that_lacks_an_output(missing: str) -> None:
     outputs = {name: tensor for name, tensor in _right(TWO).items() if name != missing}
     assert _short_cut(outputs) is not None
+
+
+class _Counting(Reference):
+    """Counts how often the float64 reference ran."""
+
+    runs = 0
+
+    def exact(self, inputs: Inputs) -> dict[str, torch.Tensor]:
+        self.runs += 1
+        return super().exact(inputs)
+
+
+def test_several_answers_to_one_case_cost_one_reference() -> None:
+    reference = _Counting(TASK)
+    judge, inputs = Judge(TASK.spec, reference), _inputs()
+    for outputs in (_right(), _right(), {"y": torch.zeros(16, 32)}):
+        judge.verdict(make_observation(case=CASE, outputs=outputs), inputs)
+    assert reference.runs == 1
+
+
+@pytest.mark.parametrize(
+    ("case", "is_same_tensor"), [(make_case(axes=CASE.axes, seed=8), True), (CASE, False)], ids=["case", "inputs"]
+)
+def test_another_case_and_other_inputs_are_never_judged_by_the_answer_to_the_last(
+    case: Case, is_same_tensor: bool
+) -> None:
+    judge, inputs = _judge(), _inputs()
+    first = judge.expect(CASE, inputs)
+    other = inputs if is_same_tensor else Inputs({name: 2 * tensor for name, tensor in inputs.tensors.items()})
+    assert judge.expect(case, other) is not first
+
+
+def test_what_a_timed_call_is_held_to_is_not_kept() -> None:
+    judge, inputs = _judge(), _inputs()
+    timed = CASE.model_copy(update={"role": "timed"})
+    assert judge.expect(timed, inputs) is not judge.expect(timed, inputs)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [
+        ({}, "y: missing"),
+        ({"y": torch.ones(16, 31)}, "y: returned float32 [16, 31]; expected float32 [16, 32]"),
+        ({"y": torch.ones(16, 32).half()}, "y: returned float16 [16, 32]; expected float32 [16, 32]"),
+    ],
+    ids=["missing", "shape", "dtype"],
+)
+def test_an_output_that_cannot_be_compared_is_refused_and_says_why(
+    outputs: dict[str, torch.Tensor], words: str
+) -> None:
+    expected = _judge().expect(CASE, _inputs())
+    judged = expected.judge(outputs)["y"]
+    assert (judged.is_accepted, judged.ratio) == (False, math.inf)
+    assert expected.explain("y", outputs, judged) == words
+    assert _result(outputs=outputs).status == "incorrect"
+
+
+def test_what_is_expected_holds_every_output_to_a_standard_of_its_own() -> None:
+    expected = _judge(TWO).expect(CASE, _inputs(TWO))
+    outputs = _right(TWO)
+    outputs["total"][5] += 1
+    judged = expected.judge(outputs)
+    assert {name: judgement.is_accepted for name, judgement in judged.items()} == {"y": True, "total": False}
+    assert expected.explain("total", outputs, judged["total"]).startswith("total[5]: got ")
+
+
+ULP = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "compare": "ulp"}})
+SORTED = load_made_task(
+    "def reference(x, weight):\n    return x.sort(-1)\n",
+    outputs={
+        "y": {"shape": ["rows", "cols"], "compare": "exact"},
+        "order": {"shape": ["rows", "cols"], "dtype": "int64", "compare": "indices", "indexes": "x"},
+    },
+)
+
+
+def test_an_elementwise_op_is_recorded_with_its_worst_error_in_ulps() -> None:
+    result = _result(ULP, outputs=_right(ULP))
+    assert result.errors is not None
+    assert result.limits is not None
+    assert (len(result.errors), len(result.limits)) == (1, 1)
+    assert 0 < result.errors[0] <= 0.5 < result.limits[0]
+
+
+def test_an_elementwise_op_off_by_a_few_ulps_is_told_so() -> None:
+    outputs = _right(ULP)
+    outputs["y"][3, 31] *= 1 + 40 * 2.0**-23
+    result = _result(ULP, outputs=outputs)
+    assert result.status == "incorrect"
+    assert result.reason.startswith("y[3, 31]: got ")
+    assert "1 of 512 wrong" in result.reason
+    assert " ulps, allowed " in result.reason
+
+
+def test_a_wrong_index_is_told_with_the_one_that_was_expected() -> None:
+    outputs = _right(SORTED)
+    right = int(outputs["order"][3, 4])
+    outputs["order"][3, 4] = 32
+    reason = _result(SORTED, outputs=outputs).reason
+    assert reason == (
+        f"order[3, 4]: got 32, expected {right}; 1 of 512 wrong, all in column 4; "
+        "indices must be in range, distinct, and point at the right values"
+    )
+
+
+def test_a_random_answer_is_not_compared_with_what_the_reference_happened_to_draw() -> None:
+    task = load_made_task(
+        "import torch\ndef reference(logits, seed):\n    return logits.argmax(-1)\n",
+        inputs={
+            "logits": {"shape": ["rows", "cols"]},
+            "seed": {"dtype": "int64", "role": "scalar", "choices": [1]},
+        },
+        outputs={"y": {"shape": ["rows"], "dtype": "int64", "compare": "random", "law": "categorical"}},
+    )
+    outputs = {"y": torch.zeros(16, dtype=torch.int64)}
+    assert _result(task, outputs=outputs).status == "passed"
+    outputs["y"][3] = 99
+    assert _result(task, outputs=outputs).reason == (
+        "y[3]: got 99; 1 of 16 wrong, all of column 3; a class that is out of range or has no probability"
+    )
+
+
+def test_sorted_values_must_be_equal_to_the_last_bit() -> None:
+    outputs = _right(SORTED)
+    outputs["y"][0, 0] = outputs["y"][0, 0].nextafter(torch.tensor(-1e9))
+    assert _result(SORTED, outputs=outputs).reason.endswith("; every element must be equal")
+
+
+@pytest.mark.parametrize("task", [ULP, SORTED], ids=["ulp", "exact"])
+def test_the_short_cut_knows_every_way_of_comparing(task: LoadedTask) -> None:
+    judge, inputs = _judge(task), _inputs(task)
+    limits = judge.verdict(make_observation(case=CASE, outputs=_right(task)), inputs).limits
+    assert judge.short_cut(make_observation(case=CASE, outputs=_right(task)), inputs, limits) is None
+    wrong = _right(task)
+    wrong["y"][3, 3] += 0.01
+    assert judge.short_cut(make_observation(case=CASE, outputs=wrong), inputs, limits) is not None

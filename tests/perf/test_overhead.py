@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import torch
 from conftest import needs_compiler
 
 from robust_kbench import contestant
@@ -20,7 +19,6 @@ from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
-from robust_kbench.oracle.comparison import judge
 from robust_kbench.registry import load_task, read_submission
 from robust_kbench.schema.case import Case
 
@@ -71,21 +69,6 @@ def test_one_call_of_a_tiny_kernel(benchmark: Benchmark, loaded: Worker, arena: 
     inputs = make_inputs(task, case)
     seen = benchmark(caller.call, loaded, "c", case, inputs)
     assert seen.ending == "returned"
-
-
-def test_judging_a_64_mib_output(benchmark: Benchmark) -> None:
-    """The comparison alone, references excluded; compare with the next one."""
-    torch.set_num_threads(1)
-    exact = torch.randn(4096, 4096, dtype=torch.float64)
-    native = exact.float()
-    benchmark(judge, native, exact, native, reduction=4096)
-
-
-def test_allclose_on_a_64_mib_output(benchmark: Benchmark) -> None:
-    """The yardstick for the test above."""
-    torch.set_num_threads(1)
-    native = torch.randn(4096, 4096)
-    benchmark(torch.allclose, native, native.clone())
 
 
 @pytest.mark.parametrize("verb", ["--help", "tasks"])

@@ -185,3 +185,22 @@ def test_a_record_outside_the_format_is_refused_with_its_key(key: str, value: ob
     data = {**make_record().model_dump(mode="json"), key: value}
     with pytest.raises(SpecError, match=f"^store:1: {key}: "):
         parse(RunRecord, data, "store:1")
+
+
+def test_the_coverage_counts_judged_cases_and_lists_probes_instead_of_their_distribution() -> None:
+    cases = (
+        make_result(layout="strided"),
+        make_result(distribution="sparse"),
+        make_result(probe="integers", status="incorrect"),
+        make_result(dtype="float16", status="not_checked"),
+    )
+    assert make_record(cases=cases).coverage == {
+        "dtype": {"float32": 3},
+        "layout": {"contiguous": 2, "strided": 1},
+        "distribution": {"normal": 1, "sparse": 1},
+        "probe": {"integers": 1},
+    }
+
+
+def test_a_record_without_cases_covers_nothing() -> None:
+    assert make_record(cases=()).coverage == {}

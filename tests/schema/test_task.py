@@ -216,6 +216,12 @@ def test_a_misfit_says_why_axes_are_no_case_of_the_task(axes: dict[str, int], pr
     assert make_task().misfit(axes) == problem
 
 
+@pytest.mark.parametrize(("law", "missing"), [("dropout", "p"), ("categorical", "logits")])
+def test_a_random_output_needs_the_inputs_of_its_law(law: str, missing: str) -> None:
+    words = _refusal(outputs={"y": {"shape": ["rows", "cols"], "compare": "random", "law": law}})
+    assert f"outputs.y.law: unknown input '{missing}'; known: x, weight" in words
+
+
 def test_a_shape_is_its_expressions_with_the_axes_bound() -> None:
     tensor = parse(Input, {"shape": ["rows", 3, "(cols - 1) // 2 + 1"]}, "task.yaml")
     assert shape_of(tensor, {"rows": 7, "cols": 4}) == (7, 3, 2)

@@ -1,0 +1,87 @@
+"""The variants that the registry makes for every task: honest ones, non-answers and mutants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+
+from robust_kbench.audit.input_variants import Ignored, Rounded, Swapped, ignorable, swappable
+from robust_kbench.audit.mutations import MUTATIONS
+from robust_kbench.audit.non_answers import NON_ANSWERS, Copy
+from robust_kbench.audit.setting import Setting, Tensors
+from robust_kbench.audit.variants import Kind, Variant
+from robust_kbench.cases.values import Inputs
+from robust_kbench.schema.task import Output, Task
+
+Change = Callable[[Setting, str], torch.Tensor | None]
+_UNSEEN_IN_A_SAMPLE = {"one_element_zero", "last_element_missing", "one_element_off", "neighbours_swapped"}
+"""Of an output that is compared by its distribution: one element more or less is as likely as the others."""
+
+
+def generic_variants(task: Task) -> Iterator[Variant]:
+    """All of them; where the task has several outputs, each is spoilt alone."""
+    yield Variant("pytorch", "honest", "PyTorch in the case's dtype.", _native)
+    yield Variant("rounded_once", "honest", "Float64, rounded once.", _rounded_once)
+    yield Variant("float32_inside", "honest", "Float32 from the inputs on, rounded once.", _float32_inside)
+    for name, output in task.outputs.items():
+        yield from _spoilt(task, name, output)
+    for name in ignorable(task):
+        yield Variant(f"{name}_ignored", "non-answer", f"The reference with a constant for {name}.", Ignored(name))
+    for first, second in swappable(task):
+        description = f"The reference with {first} and {second} exchanged."
+        yield Variant(f"{first}_and_{second}_swapped", "mutant", description, Swapped(first, second))
+    if any(output.law == "categorical" for output in task.outputs.values()):
+        return  # samples of rounded logits follow a law that no thousand of them tell from the right one
+    yield Variant("lower_inputs", "mutant", "Inputs rounded to the next lower precision.", Rounded())
+    reals = [name for name, spec in task.inputs.items() if spec.dtype == "T"]
+    for name in reals if len(reals) > 1 else []:
+        description = f"Only {name} rounded to the next lower precision."
+        yield Variant(f"lower_{name}", "mutant", description, Rounded(name))
+
+
+def _spoilt(task: Task, name: str, output: Output) -> Iterator[Variant]:
+    tensors = [key for key, spec in task.inputs.items() if spec.role != "scalar"]
+    changes: list[tuple[Kind, str, str, Change]] = [
+        ("non-answer", change.__name__, change.__doc__ or "", change) for change in NON_ANSWERS
+    ]
+    changes += [("non-answer", f"copy_of_{key}", f"A copy of {key}, repeated or cut.", Copy(key)) for key in tensors]
+    changes += [("mutant", change.__name__, change.__doc__ or "", change) for change in MUTATIONS]
+    prefix = f"{name}." if len(task.outputs) > 1 else ""
+    for kind, title, description, change in changes:
+        if task.comparison_of(output) != "random" or title not in _UNSEEN_IN_A_SAMPLE:
+            yield Variant(prefix + title, kind, description, _Spoil(name, change))
+
+
+@dataclass(frozen=True)
+class _Spoil:
+    """PyTorch's answer with one output replaced."""
+
+    output: str
+    change: Change
+
+    def __call__(self, setting: Setting) -> Tensors | None:
+        changed = self.change(setting, self.output)
+        return None if changed is None else {**setting.native, self.output: changed}
+
+
+def _native(setting: Setting) -> Tensors:
+    return setting.native
+
+
+def _rounded_once(setting: Setting) -> Tensors:
+    return {name: tensor.to(setting.native[name].dtype) for name, tensor in setting.exact.items()}
+
+
+def _float32_inside(setting: Setting) -> Tensors | None:
+    if setting.case.dtype not in ("float16", "bfloat16"):
+        return None
+    values = setting.inputs.values
+    wide = {name: _to_float32(value) for name, value in values.items()}
+    answer = setting.reference.native(Inputs(wide))
+    return {name: tensor.to(setting.native[name].dtype) for name, tensor in answer.items()}
+
+
+def _to_float32(value: torch.Tensor | int | float) -> torch.Tensor | int | float:
+    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value

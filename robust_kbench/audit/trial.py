@@ -1,0 +1,136 @@
+"""Try every variant of a task on the cases of one dtype, and keep what the rule said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+import torch
+
+from robust_kbench.audit.kinship import Family, Kin
+from robust_kbench.audit.peers import PEERS, Peer
+from robust_kbench.audit.setting import Setting, Tensors
+from robust_kbench.audit.tally import Outcome, Tally, Trial, counts_for
+from robust_kbench.audit.variants import Variant
+from robust_kbench.errors import SpecError
+from robust_kbench.oracle.judgement import Judgement
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.registry import LoadedTask
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.task import Layout
+
+_PATIENCE = 5  # rounds in which something must refuse a variant: else it has passed, and is not pursued any longer
+_Pair = tuple[Variant, Tally]
+
+
+def try_variants(
+    task: LoadedTask,
+    dtype: str,
+    rounds: Iterable[Sequence[Case]],
+    variants: Sequence[Variant],
+    *,
+    exempt: Collection[str] = (),
+    with_peers: bool = False,
+) -> Trial:
+    """Judge every variant on every case of the first round; the rest is for wrong ones that a layout has not refused.
+
+    `exempt` names variants that are not pursued further than that.
+    """
+    tryout = _Tryout(task, variants, PEERS if with_peers else ())
+    first_round = 0
+    for number, suite in enumerate(rounds):
+        if number == 0:
+            first_round = len(suite)
+            tryout.judge_all(suite)
+        elif not tryout.pursue(suite, exempt, is_patient=number < _PATIENCE):
+            break
+    tallies = tuple(tally for _, tally in tryout.pairs)
+    return Trial(task.spec.name, dtype, tuple(tryout.cases), first_round, tallies)
+
+
+class _Tryout:
+    """Variants with their tallies, and the cases so far."""
+
+    def __init__(self, task: LoadedTask, variants: Sequence[Variant], peers: Sequence[Peer]) -> None:
+        self._task, self._reference, self._peers = task, Reference(task), peers
+        self.pairs = [(v, Tally(v.name, v.kind, v.description, v.is_generic)) for v in variants]
+        self.cases: list[Case] = []
+        self._family = Family(task.spec.properties)
+
+    def judge_all(self, suite: Sequence[Case]) -> None:
+        """Every variant on every case."""
+        for case in suite:
+            self._judge(case, self.pairs)
+
+    def pursue(self, suite: Sequence[Case], exempt: Collection[str], *, is_patient: bool) -> bool:
+        """Wrong variants alone, on cases of layouts that have not refused them, beside the honest ones.
+
+        Returns whether there was any left.
+        """
+        wrong = [
+            (variant, tally)
+            for variant, tally in self.pairs
+            if tally.kind != "honest" and tally.is_different and tally.name not in exempt
+            if tally.refused or is_patient
+        ]
+        if not any(self._alive(wrong, layout) for layout in {case.layout for case in self.cases}):
+            return False
+        honest = [pair for pair in self.pairs if pair[1].kind == "honest"]
+        for case in suite:
+            if alive := self._alive(wrong, case.layout):
+                self._judge(case, [*alive, *honest])
+        return True
+
+    def _alive(self, wrong: Sequence[_Pair], layout: Layout) -> list[_Pair]:
+        return [
+            (variant, tally)
+            for variant, tally in wrong
+            if not any(counts_for(outcome, self.cases[outcome.case], layout) for outcome in tally.refused)
+        ]
+
+    def _judge(self, case: Case, pairs: Sequence[_Pair]) -> None:
+        setting = Setting.of(self._task, self._reference, case)
+        family = list(self._family.of(setting))
+        for variant, tally in pairs:
+            try:
+                tally.outcomes.extend(self._outcomes(variant, setting, family))
+            except Exception as error:  # of a variant: our own source, but the task has to be named
+                raise SpecError(f"{self._task.spec.name}: {variant.name} raises {error!r} ({case})") from error
+        self.cases.append(case)
+
+    def _outcomes(self, variant: Variant, setting: Setting, family: Sequence[Kin]) -> Iterator[Outcome]:
+        answer = variant.answer(setting)
+        if answer is None:
+            return
+        judgements = setting.judge(answer)
+        yield self._outcome(variant, setting, answer, judgements)
+        limits = {name: judgement.limits for name, judgement in judgements.items()}
+        for kin in family:
+            words = kin.violation(variant, setting, answer, limits)
+            accepting = tuple(True for _ in self._peers)  # no peer tries properties
+            yield Outcome(
+                len(self.cases), 0.0, words is None, words is None, accepting, kin.relation.prop.kind, words or ""
+            )
+
+    def _outcome(
+        self, variant: Variant, setting: Setting, answer: Tensors, judgements: Mapping[str, Judgement]
+    ) -> Outcome:
+        ratio = max(judgement.ratio for judgement in judgements.values())
+        wrong = [name for name, judgement in judgements.items() if not judgement.is_accepted]
+        reasons = [
+            setting.expected.explain(name, answer, judgements[name]) for name in wrong if variant.kind == "honest"
+        ]
+        return Outcome(
+            case=len(self.cases),
+            ratio=math.inf if math.isnan(ratio) else ratio,
+            is_accepted=not wrong,
+            is_equal=all(_is_same(answer[name], tensor) for name, tensor in setting.native.items()),
+            peers=tuple(
+                all(peer.accepts(answer[name], setting.native[name]) for name in answer) for peer in self._peers
+            ),
+            reason="; ".join(reasons),
+        )
+
+
+def _is_same(answer: torch.Tensor, native: torch.Tensor) -> bool:
+    return bool(((answer == native) | ((answer != answer) & (native != native))).all())

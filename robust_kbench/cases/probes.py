@@ -1,0 +1,173 @@
+"""Inputs on which a kernel of the declared precision makes no error at all, or on which a common fault is glaring.
+
+identity: one factor is an identity, so that the other comes back: shows rounded inputs. integers: every partial sum is
+exact in whatever order, so that one missing term shows. stall: a large term, then ones that a half accumulator cannot
+add to it, then its opposite. range: rows around a large and a small power of two, where internals of a smaller range
+overflow or vanish. nonfinite: a NaN and infinities in a few places, which must not spread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+
+from robust_kbench.cases.draw import Draw
+from robust_kbench.errors import SpecError
+from robust_kbench.schema import arithmetic
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.task import Input, Precision, Probe, ProbeValues, Task
+
+VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range")
+"""The probes whose values the task declares, input by input."""
+
+_MAGNITUDES = (8, 4, 2, 1)
+_FLOAT32_EXACT = 2**24
+_EXACT_BELOW: Mapping[Precision, int] = {"any_halfacc": 2**8, "fp8": 2**13}
+"""Where accumulators may be less than float32: bfloat16's last exact integer, and that of Hopper's fp8 units."""
+_EXCUSED: Mapping[Precision, tuple[Probe, ...]] = {"any_halfacc": ("stall",), "fp8": ("identity", "stall")}
+_LARGEST_FLOAT16 = 65504
+_STALL = {"float32": 2**20, "float64": 2**20, "float16": 2**12, "bfloat16": 2**12}
+_EXPONENT = {"float32": 40, "float64": 40, "bfloat16": 40, "float16": 10}
+"""Squares, and products with another such row, stay finite in float32, but not in float16."""
+_FLOAT16_ROOM = 16.0 - 5.0  # binary orders from the largest float16 down to that of the largest product of two normals
+
+
+def applies(task: Task, probe: Probe) -> bool:
+    """Whether a kernel that keeps the task's precision contract must pass `probe`."""
+    return probe not in _EXCUSED.get(task.precision, ())
+
+
+def longest(task: Task, probe: Probe, dtype: str) -> int:
+    """The longest reduction on which every partial sum of `probe` is exact."""
+    bound = _exact_below(task, dtype)
+    if probe == "integers":
+        return bound - 1
+    return bound - 1 - _STALL[dtype] if probe == "stall" else 2**62
+
+
+def length_of(task: Task, axes: Mapping[str, int]) -> int:
+    """The longest reduction of any output."""
+    lengths = [output.reduction for output in task.outputs.values() if output.reduction is not None]
+    return max(1, *(arithmetic.evaluate(length, axes) for length in [task.reduction, *lengths]))
+
+
+def make(task: Task, case: Case, name: str, shape: tuple[int, ...], draw: Draw) -> torch.Tensor | None:
+    """Float32 values of the input `name` in a case of a probe; None where it keeps those of its distribution."""
+    kind = task.probes.get(case.probe, {}).get(name) if case.probe in VALUED else None
+    if kind is None:
+        return None
+    generator = torch.Generator().manual_seed(draw.bits())
+    return _values(kind, task, case.dtype, name, shape, length_of(task, case.axes), generator)
+
+
+def spoil(values: torch.Tensor, draw: Draw) -> torch.Tensor:
+    """A copy with a NaN and both infinities in random places, fewer of them where there is little else."""
+    spoilt = values.clone(memory_format=torch.contiguous_format)
+    flat = spoilt.view(-1)
+    kinds = draw.shuffled([math.nan, math.inf, -math.inf])
+    for kind in kinds[: max(1, flat.numel() // 4)]:
+        if flat.numel():
+            flat[draw.below(flat.numel())] = kind
+    return spoilt
+
+
+def spoilt_input(task: Task, case: Case) -> str | None:
+    """The input that gets NaN and infinities in a case of the probe nonfinite: one only, so that some results stay."""
+    if case.probe != "nonfinite":
+        return None
+    return Draw(case.seed, "nonfinite").choice(spoilable(task))
+
+
+def spoilable(task: Task) -> list[str]:
+    """The inputs that may hold NaN and infinities: what flows through the op, not parameters or single numbers."""
+    if task.nonfinite == "none":
+        return []
+    if "nonfinite" in task.probes:
+        return list(task.probes["nonfinite"])
+    return [name for name, spec in task.inputs.items() if spec.shape and _flows(spec)]
+
+
+def _values(
+    kind: ProbeValues,
+    task: Task,
+    dtype: str,
+    name: str,
+    shape: tuple[int, ...],
+    length: int,
+    generator: torch.Generator,
+) -> torch.Tensor:
+    is_filter = task.inputs[name].role == "parameter" and len(shape) > 2
+    match kind:
+        case "normal":
+            return torch.randn(shape, generator=generator)
+        case "integers":
+            largest = _magnitude(length, _exact_below(task, dtype))
+            return torch.randint(-largest, largest + 1, shape, generator=generator).float()
+        case "identity":
+            if len(shape) < 2:
+                raise SpecError(f"{task.name}: probes: {name} has {len(shape)} axes; identity needs two")
+            return _dirac(shape) if is_filter else torch.eye(*shape[-2:]).expand(shape).contiguous()
+        case "ones":
+            return torch.ones(shape)
+        case "zeros":
+            return torch.zeros(shape)
+        case "stall":
+            return _stall(shape, _STALL[dtype], 1 if is_filter else len(shape) - 1)
+        case "powers_of_two":
+            return _scaled_rows(shape, _exponent(dtype, length), generator)
+
+
+def _dirac(shape: tuple[int, ...]) -> torch.Tensor:
+    """Filters [out, in, window...] whose middle hands input channel i on to output channel i."""
+    filters = torch.zeros(shape)
+    middle = tuple(size // 2 for size in shape[2:])
+    for channel in range(min(shape[:2])):
+        filters[(channel, channel, *middle)] = 1.0
+    return filters
+
+
+def _stall(shape: tuple[int, ...], large: int, first_axis: int) -> torch.Tensor:
+    """Ones, but the first of each group of terms is `large` and, from three terms on, the last its opposite."""
+    values = torch.ones(shape)
+    groups = values.view(*shape[: max(first_axis, 0)], -1)
+    if groups.numel():
+        groups[..., 0] = large
+        if groups.shape[-1] > 2:
+            groups[..., -1] = -large
+    return values
+
+
+def _scaled_rows(shape: tuple[int, ...], exponent: int, generator: torch.Generator) -> torch.Tensor:
+    """Normal values; one row is larger by 2**exponent and another one as much smaller. A single row is either."""
+    values = torch.randn(shape, generator=generator)
+    rows = values.view(-1, shape[-1]) if len(shape) > 1 else values.view(1, -1)
+    if not values.numel():
+        return values
+    large, small = torch.randperm(max(2, len(rows)), generator=generator)[:2].tolist()
+    for row, sign in ((large, 1), (small, -1)):
+        if row < len(rows):
+            rows[row] *= 2.0 ** (sign * exponent)
+    return values
+
+
+def _exponent(dtype: str, length: int) -> int:
+    """In float16, a sum of `length` products with normal values must stay below the largest number."""
+    room = _FLOAT16_ROOM - math.log2(length) / 2 if dtype == "float16" else math.inf
+    return max(1, int(min(_EXPONENT[dtype], room)))
+
+
+def _magnitude(length: int, bound: int) -> int:
+    return next((m for m in _MAGNITUDES if length * m * m < bound), 1)
+
+
+def _exact_below(task: Task, dtype: str) -> int:
+    """Integers below this are exact in every accumulator that the contract allows, and finite in the result."""
+    bound = _EXACT_BELOW.get(task.precision, _FLOAT32_EXACT)
+    return min(bound, _LARGEST_FLOAT16) if dtype == "float16" else bound
+
+
+def _flows(spec: Input) -> bool:
+    is_real = spec.dtype == "T" or spec.dtype.startswith(("float", "bfloat"))
+    return is_real and spec.role in ("activation", "gradient")

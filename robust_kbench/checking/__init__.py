@@ -1,0 +1,148 @@
+"""Run cases of a submission in its workers and judge them; a crash costs a case, not the evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self
+
+from robust_kbench.cases import large
+from robust_kbench.cases.draw import Draw
+from robust_kbench.checking.attempt import Attempt
+from robust_kbench.checking.crew import Crew
+from robust_kbench.contestant import Contestant
+from robust_kbench.devices import Device, machine
+from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.languages.triton import BFLOAT16_REASON
+from robust_kbench.oracle.properties import relate
+from robust_kbench.oracle.verdict import Judge, not_checked
+from robust_kbench.progress import Progress
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.record import CaseResult, Tier
+from robust_kbench.schema.task import Task
+from robust_kbench.stopwatch import Stopwatch
+
+CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
+LARGE_TIMEOUT_S = 300.0
+RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
+"""On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
+_MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
+
+
+@dataclass
+class Checked:
+    """What checking has brought to light."""
+
+    results: list[CaseResult] = field(default_factory=list)
+    seen: list[Observation] = field(default_factory=list)
+    log: str = ""
+
+
+class Checker:
+    """Judges cases of one contestant in workers that live as long as it does; use it as a context manager."""
+
+    def __init__(
+        self,
+        task: Task,
+        contestant: Contestant,
+        *,
+        judge: Judge,
+        pool: WarmPool,
+        device: Device,
+        watch: Stopwatch,
+        tier: Tier,
+    ) -> None:
+        """Any tier but quick runs small cases of an emulated kernel under the checker; failing ones always are."""
+        self._task, self._contestant, self._judge, self._watch = task, contestant, judge, watch
+        self._pool, self._device = pool, device
+        self._searches_defects = tier != "quick"
+        self._crew = Crew(task, contestant, pool, device, CASE_TIMEOUT_S[contestant.execution])
+        related = RELATED_CASES[tier] if contestant.execution == "native" else 1
+        self._due = {(dtype, prop): related for dtype in contestant.built for prop in range(len(task.properties))}
+        self.checked = Checked()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._crew.close()
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The sandbox's layers around the latest worker."""
+        return self._crew.layers
+
+    def check(self, cases: Sequence[Case], progress: Progress) -> None:
+        """Judge `cases`, dtype by dtype, into `checked`.
+
+        The largest case of each dtype is called twice. Raises Unsupported for what the emulator cannot run.
+        """
+        self._crew.reserve(max(case_footprint(self._task, case) for case in cases))
+        for dtype in dict.fromkeys(case.dtype for case in cases):
+            mine = [case for case in cases if case.dtype == dtype]
+            ordinary = [case for case in mine if case.probe is None]
+            largest = max(ordinary, key=lambda case: case_footprint(self._task, case), default=None)
+            deaths = 0
+            for case in mine:
+                if deaths >= _MAX_DEATHS:
+                    result = not_checked(case, f"not run: the worker had died {deaths} times")
+                else:
+                    result = self._judged(case, is_repeated=case is largest, every_property=False)
+                    deaths += result.status in ("crashed", "timed_out") and not self._crew.has_worker(dtype)
+                self.checked.results.append(result)
+                progress("cases", len(self.checked.results), len(cases))
+
+    def judge(self, case: Case) -> CaseResult:
+        """Judge one more case, by every property of the task too. Its result is not added to the others."""
+        return self._judged(case, is_repeated=False, every_property=True)
+
+    def check_large(self, case: Case) -> None:
+        """Judge a case that fills the memory, in a worker of its own, or say into `checked` why it cannot be run."""
+        device_free = self._device.free_bytes()
+        if (
+            reason := large.obstacle(self._task, case, host_free=machine.free_bytes(), device_free=device_free)
+        ) is None:
+            self._crew.close()
+            needed = large.need(self._task, case).host_bytes
+            crew = Crew(self._task, self._contestant, self._pool, self._device, LARGE_TIMEOUT_S, needed)
+            try:
+                attempt = Attempt(self._task, self._contestant, crew, self._judge, self._watch, case)
+                attempt.run(searches_defects=False)
+                result = self._finished(attempt)
+            finally:
+                crew.close()
+        else:
+            result = not_checked(case, reason)
+        self.checked.results.append(result)
+
+    def _judged(self, case: Case, *, is_repeated: bool, every_property: bool) -> CaseResult:
+        if case.dtype == "bfloat16" and self._contestant.execution == "interpreted":
+            return not_checked(case, BFLOAT16_REASON)
+        attempt = Attempt(self._task, self._contestant, self._crew, self._judge, self._watch, case)
+        attempt.run(searches_defects=self._searches_defects)
+        if is_repeated and attempt.is_right:
+            attempt.repeat()
+        self._relate(attempt, case, every_property)
+        return self._finished(attempt)
+
+    def _finished(self, attempt: Attempt) -> CaseResult:
+        self.checked.log = self.checked.log or next((seen.log for seen in attempt.seen if seen.log), "")
+        # Guards look at facts, not at values; a record of 120 cases must not hold 120 outputs in memory.
+        self.checked.seen += [replace(observation, outputs={}) for observation in attempt.seen]
+        return attempt.result
+
+    def _relate(self, attempt: Attempt, case: Case, every_property: bool) -> None:
+        """Hold the task's properties, as long as the case is right: all of them, or those that are still due."""
+        for number, prop in enumerate(self._task.properties):
+            key = (case.dtype, number)
+            if not attempt.is_right or not (every_property or self._due[key]):
+                continue
+            draw = Draw(case.seed, f"property {number}")
+            if (relation := relate(self._task, prop, case, attempt.inputs, draw)) is not None:
+                self._due[key] -= not every_property
+                attempt.relate(relation)

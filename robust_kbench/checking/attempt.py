@@ -1,0 +1,116 @@
+"""One case: every call that is made for it, and what the answers were judged to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from robust_kbench import emulation
+from robust_kbench.cases.values import Inputs, make_inputs
+from robust_kbench.checking import repetition, undefined
+from robust_kbench.checking.crew import Crew
+from robust_kbench.contestant import Contestant
+from robust_kbench.emulation import Mode
+from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.languages.built import Built
+from robust_kbench.oracle.properties import Relation
+from robust_kbench.oracle.verdict import Judge, Limits
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.record import CaseResult
+from robust_kbench.schema.task import Task
+from robust_kbench.stopwatch import Stopwatch
+
+_SEVERITY = ("crashed", "timed_out", "incorrect", "not_checked", "passed")
+
+
+class Attempt:
+    """`run` comes first; the others say more about a case that is right so far. All raise Unsupported."""
+
+    def __init__(
+        self, task: Task, contestant: Contestant, crew: Crew, judge: Judge, watch: Stopwatch, case: Case
+    ) -> None:
+        self._task, self._contestant, self._crew = task, contestant, crew
+        self._judge, self._watch, self._case = judge, watch, case
+        with watch.measure("references"):
+            self.inputs = make_inputs(task, case)
+        self._results: list[CaseResult] = []
+        self._limits: Limits = {}
+        self.seen: list[Observation] = []
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every answer so far was."""
+        return all(result.status == "passed" for result in self._results)
+
+    @property
+    def result(self) -> CaseResult:
+        """The worst of all."""
+        worst = min(self._results, key=lambda result: _SEVERITY.index(result.status))
+        return undefined.explained(worst, self.seen)
+
+    def run(self, *, searches_defects: bool) -> None:
+        """Call the kernel and judge the answer."""
+        for built, mode in self._runs(searches_defects):
+            self._run(built, mode)
+
+    def repeat(self) -> None:
+        """Call again on equal inputs at other addresses; an emulated kernel has already run in two orders."""
+        if self._contestant.execution != "emulated":
+            self._run(*self._plain)
+        if self.is_right:
+            first, second = self.seen[:2]
+            with self._watch.measure("references"):
+                compared = repetition.compare(self._task, first.outputs, second.outputs, self._limits)
+            self.seen[1] = replace(second, repetition=compared)
+
+    def relate(self, relation: Relation) -> None:
+        """Call on related inputs and hold the answers to each other. If they do not fit, the case is incorrect."""
+        answers = []
+        for inputs in relation.calls:
+            observation = self.seen[0] if inputs is self.inputs else self._call(inputs, *self._plain)
+            if observation.ending != "returned" or observation.problems:
+                self._results.append(self._judge.verdict(observation, inputs).result)
+                return
+            answers.append(observation.outputs)
+        with self._watch.measure("references"):
+            problem = relation.violation(answers, self._limits)
+        if problem:
+            self._results.append(self._results[0].model_copy(update={"status": "incorrect", "reason": problem[:1000]}))
+
+    @property
+    def _plain(self) -> tuple[Built, Mode | None]:
+        """The artefact without a checker, and how it runs first."""
+        is_emulated = self._contestant.instrument is not None
+        return self._contestant.built[self._case.dtype], emulation.modes(self._case)[0] if is_emulated else None
+
+    def _runs(self, searches_defects: bool) -> Iterator[tuple[Built, Mode | None]]:
+        """A native kernel runs once; an emulated one in several orders, until one of them goes wrong.
+
+        It runs under the checker too if that was asked for, and wherever a bad result needs explaining.
+        """
+        built = self._contestant.built[self._case.dtype]
+        if (instrument := self._contestant.instrument) is None:
+            yield built, None
+            return
+        for mode in emulation.modes(self._case):
+            yield built, mode
+            if not self.is_right:
+                break
+        is_explained = any(observation.defects for observation in self.seen)
+        is_small = emulation.is_small(case_footprint(self._task, self._case))
+        if (not self.is_right and not is_explained) or (searches_defects and is_small):
+            yield instrument(self._case.dtype), emulation.under_checker(self._case)
+
+    def _run(self, built: Built, mode: Mode | None) -> None:
+        observation = self._call(self.inputs, built, mode)
+        with self._watch.measure("references"):
+            verdict = self._judge.verdict(observation, self.inputs)
+        self._results.append(verdict.result)
+        self._limits = self._limits or verdict.limits
+
+    def _call(self, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
+        observation = self._crew.call(self._case, inputs, built, mode)
+        self._watch.add("kernels", observation.elapsed_ns / 1e9)
+        self.seen.append(observation)
+        return observation

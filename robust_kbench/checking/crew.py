@@ -1,0 +1,105 @@
+"""The workers of one contestant: one for each artefact, started when it is first needed and replaced when it dies."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from robust_kbench.cases.values import Inputs
+from robust_kbench.checking import undefined
+from robust_kbench.contestant import Contestant
+from robust_kbench.devices import Device
+from robust_kbench.emulation import Mode
+from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
+from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.calls import Caller, case_footprint
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.isolation.process import Worker
+from robust_kbench.languages import cuda
+from robust_kbench.languages.built import Built
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.task import FloatDType, Task
+
+_ROOM = 2  # an arena of twice the size that a call needs, so that no address is foretold
+
+
+class Crew:
+    """Calls a contestant's kernels. Every dtype has workers of its own; all of them share one arena.
+
+    `memory_bytes`: for calls that take more than others do; their arena has no room to spare.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        contestant: Contestant,
+        pool: WarmPool,
+        device: Device,
+        timeout_s: float,
+        memory_bytes: int = 0,
+    ) -> None:
+        self._task, self._contestant, self._pool, self._device = task, contestant, pool, device
+        self._timeout_s, self._memory_bytes = timeout_s, memory_bytes
+        self._workers: dict[tuple[FloatDType, Path], Worker] = {}
+        self._arena: Arena | None = None
+        self.layers: tuple[str, ...] = ()
+        """The sandbox's layers around the latest worker."""
+
+    def reserve(self, size_bytes: int) -> None:
+        """Make room for calls that need `size_bytes`. Where there is less, every worker starts anew."""
+        if self._arena is None or self._arena.size_bytes < size_bytes:
+            self.close()
+            self._arena = Arena(size_bytes if self._memory_bytes else _ROOM * size_bytes)
+
+    def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
+        """One call of `built`; a worker that did not survive it is gone. Raises Unsupported."""
+        self.reserve(case_footprint(self._task, case))
+        assert self._arena is not None
+        try:
+            worker = self._worker(case.dtype, built, self._arena)
+        except WorkerTimedOut as error:
+            return Observation(case, "timed_out", f"{error} (import)", error.log)
+        except WorkerCrashed as error:
+            return Observation(case, "crashed", str(error), error.log)
+        self.layers = worker.layers
+        caller = Caller(
+            self._task,
+            self._arena,
+            device=self._device.kind,
+            copy_out=self._device.copies_out,
+            timeout_s=self._timeout_s,
+        )
+        seen = caller.call(worker, self._contestant.abi, case, inputs, emulation=mode)
+        if seen.reports:
+            defects = cuda.defects(seen.reports, built, self._contestant.submission)
+            undefined.raise_unsupported(defects)
+            seen = replace(seen, defects=defects)
+        if seen.ending in ("crashed", "timed_out") or seen.defects:
+            self._drop(case.dtype, built.path)
+        return seen
+
+    def has_worker(self, dtype: FloatDType) -> bool:
+        """Whether any worker of `dtype` is alive."""
+        return any(own == dtype for own, _ in self._workers)
+
+    def close(self) -> None:
+        """End all workers and give the arena back."""
+        for dtype, path in list(self._workers):
+            self._drop(dtype, path)
+        if self._arena is not None:
+            self._arena.close()
+            self._arena = None
+
+    def _worker(self, dtype: FloatDType, built: Built, arena: Arena) -> Worker:
+        worker = self._workers.get((dtype, built.path))
+        if worker is None:
+            worker = self._contestant.start(self._pool, arena, self._device, dtype, built, self._memory_bytes)
+            self._workers[dtype, built.path] = worker
+        return worker
+
+    def _drop(self, dtype: FloatDType, path: Path) -> None:
+        if (worker := self._workers.pop((dtype, path), None)) is not None:
+            with suppress(OSError):
+                worker.close()

@@ -1,0 +1,85 @@
+"""`kbench audit`: prove that tasks can tell right from wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from robust_kbench.audit.session import Unit
+
+
+def audit(
+    tasks: Annotated[list[str] | None, typer.Argument(help="Names of tasks, or their folders; default: all.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="Only this dtype.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Other cases than the usual ones.")] = None,
+    variants: Annotated[bool, typer.Option("--variants", help="A line for each variant.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Compare our rule with other benchmarks'; Markdown.")] = False,
+    soak: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Judge honest variants N times on fresh seeds, and nothing else.")
+    ] = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = min(2, os.cpu_count() or 1),
+) -> None:
+    """Admit tasks: every honest variant must pass, every wrong one and every non-answer must fail.
+
+    Exit code: 0 all admitted (--rules: always; --soak: no false rejection), 1 some not, 2 a wrong request or file.
+    """
+    units = _units(tasks, dtype)
+    if soak:
+        sys.exit(_soak(units, soak, jobs, seed))
+    from robust_kbench.audit import report
+    from robust_kbench.audit.comparison import comparison_table
+    from robust_kbench.audit.examine import SEED
+    from robust_kbench.audit.session import examine_all
+
+    found = []
+    with _bar("audit", len(units)) as step:
+        for examination in examine_all(units, jobs, seed=SEED if seed is None else seed, with_peers=rules):
+            found.append(examination)
+            if not rules:
+                _print(report.line(examination))
+                _print(report.table(examination) if variants else iter(()))
+            step(1)
+    _print(comparison_table(found) if rules else report.summary(found))
+    sys.exit(int(not rules and not all(examination.is_admitted for examination in found)))
+
+
+def _units(names: list[str] | None, dtype: str | None) -> list[Unit]:
+    from robust_kbench.errors import UsageError
+    from robust_kbench.registry import load_task, task_names
+
+    loaded = [load_task(name) for name in names or task_names()]
+    units = [(task, known) for task in loaded for known in task.spec.dtypes if dtype in (None, known)]
+    if not units:
+        raise UsageError(f"--dtype {dtype}: none of the tasks has it")
+    return units
+
+
+def _soak(units: list[Unit], count: int, jobs: int, seed: int | None) -> int:
+    from robust_kbench.audit.soak import report, soak
+
+    with _bar("soak", count) as step:
+        found = soak(units, count, jobs, seed, step)
+    _print(report(found))
+    return int(not found.is_clean)
+
+
+def _print(lines: Iterator[str]) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+@contextmanager
+def _bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        line = progress.add_task(title, total=total)
+        yield lambda steps: progress.update(line, advance=steps)

@@ -1,0 +1,130 @@
+"""Whether the outputs for related inputs agree, and where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from robust_kbench.oracle.three_metrics import ThreeMetrics, Triple
+from robust_kbench.schema import arithmetic
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.task import Output, Task
+
+Tensors = Mapping[str, torch.Tensor]
+Limits = Mapping[str, Sequence[float]]
+"""Per output, the limits of the judgement of the case's own answer (`Judgement.limits`); may lack outputs."""
+
+DIGITS = {torch.float64: 53, torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}
+BOTH_ERR = 2.0
+_ROOM = 64
+
+
+def reduction_of(task: Task, output: Output, case: Case) -> int:
+    """The number of terms in one element of `output`, at least one."""
+    length = output.reduction if output.reduction is not None else task.reduction
+    return max(1, arithmetic.evaluate(length, case.axes))
+
+
+def limits_of(task: Task, name: str, case: Case, answer: torch.Tensor, limits: Limits) -> Triple:
+    """The three limits of the rule: as the case was judged, but at least those of the dtype."""
+    reduction = reduction_of(task, task.outputs[name], case)
+    floor = ThreeMetrics(answer, None, dtype=answer.dtype, reduction=reduction).limits
+    known = limits.get(name, ())
+    if len(known) != len(floor):
+        return floor
+    first, second, third = (max(pair) for pair in zip(floor, known, strict=True))
+    return first, second, third
+
+
+def differs_within(task: Task, case: Case, expected: Tensors, outputs: Tensors, limits: Limits) -> str | None:
+    """Hold `outputs` to `expected` with twice the limits; integers and exact outputs must be equal."""
+    for name, target in expected.items():
+        got = outputs[name]
+        if task.comparison_of(task.outputs[name]) in ("exact", "indices") or not got.dtype.is_floating_point:
+            found = differs({name: target}, {name: got})
+        else:
+            first, second, third = (BOTH_ERR * limit for limit in limits_of(task, name, case, got, limits))
+            found = _far(name, got, target, (first, second, third))
+        if found:
+            return found
+    return None
+
+
+def differs(expected: Tensors, outputs: Tensors) -> str | None:
+    """The first output that is not equal to what is expected of it, NaN being equal to NaN."""
+    found = (report(name, outputs[name], target, ~is_equal(outputs[name], target)) for name, target in expected.items())
+    return next((difference for difference in found if difference), None)
+
+
+def differs_in_sum(task: Task, name: str, case: Case, answer: torch.Tensor, value: float, limits: Limits) -> str | None:
+    """Hold the sum of each row to `value`: within twice the limit of the whole, and a quantum for each element."""
+    wide, info = answer.double(), torch.finfo(answer.dtype)
+    relative = BOTH_ERR * limits_of(task, name, case, answer, limits)[0]
+    allowed = relative * wide.abs().sum(-1) + info.smallest_normal * info.eps * answer.shape[-1]
+    total = wide.sum(-1)
+    target = torch.full_like(total, value)
+    return report(f"sum of {name}", total, target, ~((total - target).abs() <= allowed))
+
+
+def _far(name: str, got: torch.Tensor, target: torch.Tensor, limits: Triple) -> str | None:
+    standard = ThreeMetrics(target, None, dtype=got.dtype, reduction=1, limits=limits)
+    judgement = standard.judge(got)
+    if judgement.is_accepted:
+        return None
+    return report(name, got, target, standard.is_wrong(got)) or f"{name}: {judgement.demand}"
+
+
+def is_equal(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    """Elementwise, with NaN equal to NaN."""
+    return (got == expected) | (got.isnan() & expected.isnan())
+
+
+def times(tensor: torch.Tensor, power: int) -> torch.Tensor:
+    """`tensor` times 2**power, rounded to its dtype; integers as they are."""
+    return (tensor.double() * 2.0**power).to(tensor.dtype) if tensor.dtype.is_floating_point else tensor
+
+
+def is_silent(got: torch.Tensor, expected: torch.Tensor, first: torch.Tensor, power: int) -> torch.Tensor:
+    """Where `got` need not be `expected`, which is `first` times 2**power.
+
+    Infinities say nothing, nor do the last binary orders before them in float16, where intermediate values overflow
+    first. Numbers below the smallest normal one may have been rounded, or flushed to zero, before or after scaling.
+    """
+    if not got.dtype.is_floating_point:
+        return torch.zeros_like(got, dtype=torch.bool)
+    info = torch.finfo(got.dtype)
+    largest = info.max / _ROOM if got.dtype == torch.float16 else info.max
+    is_huge = ~(first.isfinite() & (expected.abs() <= largest))
+    quantum = info.smallest_normal * (info.eps if got.dtype == torch.float16 else 1.0) * max(1.0, 2.0**power)
+    is_tiny = torch.minimum(first.double().abs(), expected.double().abs()) <= 2 * info.smallest_normal
+    return is_huge | (is_tiny & ((got.double() - expected.double()).abs() <= quantum))
+
+
+def hushed(
+    got: Tensors, expected: Tensors, first: Tensors, power: int
+) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """`expected` and `got`, with zeros in both where they are silent."""
+    silent = {name: is_silent(got[name], expected[name], first[name], power) for name in expected}
+    targets = {name: expected[name].masked_fill(where, 0) for name, where in silent.items()}
+    return targets, {name: got[name].masked_fill(where, 0) for name, where in silent.items()}
+
+
+def adds_up(one: torch.Tensor, two: torch.Tensor, both: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Where `both` is the sum: exactly while integers are exact in `dtype`, else within the three roundings."""
+    distance = (both - (one + two)).abs()
+    if not dtype.is_floating_point:
+        return distance == 0
+    largest = torch.maximum(torch.maximum(one.abs(), two.abs()), both.abs())
+    rounding = torch.finfo(dtype).eps * (one.abs() + two.abs() + both.abs())
+    is_rounded = largest >= 2.0 ** (DIGITS[dtype] - 1)
+    return (distance == 0) | (is_rounded & ((distance <= rounding) | ~largest.isfinite()))
+
+
+def report(name: str, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> str | None:
+    """The first wrong element and how many there are; None when there is none."""
+    if not (count := int(wrong.sum())):
+        return None
+    index = tuple(int(part) for part in wrong.nonzero()[0])
+    place = f"{name}[{', '.join(map(str, index))}]" if index else name
+    return f"{place} is {got[index].item():.9g}, not {expected[index].item():.9g}; {count:,} of {wrong.numel():,} wrong"

@@ -1,0 +1,47 @@
+"""What a NaN or an infinity among the inputs may spoil, and what it may not.
+
+An infinity often cancels, in the reference as in a kernel, but not in the same order: 1 / inf is a zero, inf / inf is
+not, and the rectifier of either is a number. An element that a NaN in the place of every infinity would reach may
+therefore be right or not finite; one that it would not reach must be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from robust_kbench.cases.values import Inputs
+from robust_kbench.oracle.judgement import Judgement, Standard
+from robust_kbench.oracle.reference import Reference
+
+
+class Contained:
+    """A standard that excuses what is not finite among the elements that are `reached` and due to be finite."""
+
+    def __init__(self, standard: Standard, exact: torch.Tensor, reached: torch.Tensor) -> None:
+        self._standard = standard
+        self._exact, self._reached = exact, reached
+
+    def judge(self, answer: torch.Tensor) -> Judgement:
+        """The judgement of all that is not excused."""
+        return self._standard.judge(self._without_excused(answer))
+
+    def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
+        """Elementwise, as the standard says of all that is not excused."""
+        return self._standard.is_wrong(self._without_excused(answer))
+
+    def _without_excused(self, answer: torch.Tensor) -> torch.Tensor:
+        due = self._exact.to(answer.dtype)
+        return torch.where(self._reached & due.isfinite() & ~answer.isfinite(), due, answer)
+
+
+def reached(reference: Reference, inputs: Inputs) -> Mapping[str, torch.Tensor]:
+    """For every output, where a NaN in the place of each infinity of the inputs arrives."""
+    values = {
+        name: value.masked_fill(value.isinf(), torch.nan)
+        if isinstance(value, torch.Tensor) and value.dtype.is_floating_point
+        else value
+        for name, value in inputs.values.items()
+    }
+    return {name: tensor.isnan() for name, tensor in reference.exact(Inputs(values)).items()}

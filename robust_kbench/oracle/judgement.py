@@ -1,0 +1,51 @@
+"""What comes out of a comparison, and what every way of comparing has to offer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+
+RULE = "three-metric-v2"
+"""Version of everything that decides about an output; raised whenever a verdict can change."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Errors of one output with their limits. `nonfinite` counts elements whose NaN or infinity is wrong.
+
+    `demand` says in words what was broken, where the numbers alone do not.
+    """
+
+    errors: tuple[float, ...]
+    limits: tuple[float, ...]
+    nonfinite: int = 0
+    demand: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """The largest error in units of its limit; infinite where a NaN or an infinity is out of place."""
+        ratios = [error / limit for error, limit in zip(self.errors, self.limits, strict=True)]
+        return math.inf if self.nonfinite or any(map(math.isnan, ratios)) else max(ratios)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether every error is within its limit (a NaN never is)."""
+        return self.nonfinite == 0 and all(e <= limit for e, limit in zip(self.errors, self.limits, strict=True))
+
+
+class Standard(Protocol):
+    """What one output of one case is held to. Made once, used for many answers of the right shape and dtype."""
+
+    def judge(self, answer: torch.Tensor) -> Judgement:
+        """Errors of `answer`, with their limits."""
+
+    def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
+        """Which elements are wrong. For reports, not for verdicts: an error may be spread over all of them."""
+
+
+def refusal(demand: str) -> Judgement:
+    """Of an answer that cannot even be compared."""
+    return Judgement((math.inf,), (1.0,), 0, demand)

@@ -1,0 +1,69 @@
+"""PyTorch's answers next to a case, for ops that are judged in ulps: what its error is there, not what luck made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+
+from robust_kbench.cases.values import Inputs
+from robust_kbench.oracle.reference import Reference
+
+Tensors = Mapping[str, torch.Tensor]
+_SPREAD = 2.0**-4  # relative: about a binade of the result where its relative condition is 16
+_STEP = 2.0**-20  # of a difference quotient in float64
+_SAMPLES = 1 << 15  # elements that are worth evaluating for a small case
+_MAX_COPIES = 24
+_LARGE = 1 << 20  # elements that are neighbours enough for each other: one copy will do
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """`pairs`: exact and native outputs of inputs nearby; `condition`: |change| per relative change, summed."""
+
+    pairs: tuple[tuple[Tensors, Tensors], ...]
+    condition: Tensors
+
+
+def survey(reference: Reference, inputs: Inputs, exact: Tensors) -> Surroundings:
+    """Evaluate the reference around `inputs`, whose exact outputs are known. Reproducible."""
+    largest = max((tensor.numel() for tensor in exact.values()), default=1)
+    copies = 1 if largest > _LARGE else min(_MAX_COPIES, max(3, _SAMPLES // max(largest, 1)))
+    pairs = []
+    for number in range(copies):
+        nearby = _scattered(inputs, torch.Generator().manual_seed(number))
+        answer = reference.exact(nearby)
+        pairs += [(answer, native) for native in _natives(reference, nearby)]
+    return Surroundings(tuple(pairs), _condition(reference, inputs, exact))
+
+
+def _natives(reference: Reference, inputs: Inputs) -> Iterator[Tensors]:
+    """PyTorch's answer; in half precision also with float32 inside, as a kernel has it, which may be less accurate."""
+    native = reference.native(inputs)
+    yield native
+    if any(tensor.dtype.itemsize < 4 for tensor in _reals(inputs).values()):
+        wide = reference.native(Inputs({**inputs.values, **{n: t.float() for n, t in _reals(inputs).items()}}))
+        yield {name: tensor.to(native[name].dtype) for name, tensor in wide.items()}
+
+
+def _scattered(inputs: Inputs, generator: torch.Generator) -> Inputs:
+    """Every real input times a random number next to one, rounded to its dtype."""
+    moved = dict(inputs.values)
+    for name, tensor in _reals(inputs).items():
+        noise = torch.rand(tensor.shape, generator=generator).mul_(2 * _SPREAD).sub_(_SPREAD)
+        moved[name] = (tensor.float() * (1 + noise)).to(tensor.dtype)
+    return Inputs(moved)
+
+
+def _condition(reference: Reference, inputs: Inputs, exact: Tensors) -> dict[str, torch.Tensor]:
+    total = {name: torch.zeros_like(tensor, dtype=torch.float64) for name, tensor in exact.items()}
+    for name, tensor in _reals(inputs).items():
+        moved = reference.exact(Inputs({**inputs.values, name: tensor.double() * (1 + _STEP)}))
+        for output, before in exact.items():
+            total[output] += (moved[output] - before).abs().double().div_(_STEP).nan_to_num_(0.0, 0.0, 0.0)
+    return total
+
+
+def _reals(inputs: Inputs) -> dict[str, torch.Tensor]:
+    return {name: tensor for name, tensor in inputs.tensors.items() if tensor.dtype.is_floating_point}

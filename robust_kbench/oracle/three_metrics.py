@@ -1,0 +1,195 @@
+"""The acceptance rule: three relative errors against float64, each with a limit derived from the dtype and PyTorch.
+
+With e = y - r, rows the slices along the last axis, g = rms(r) and s_row = max(rms(r_row), g / 4):
+
+    m1 = ||e|| / ||r||                       a precision downgrade everywhere
+    m2 = max over rows of rms(e_row) / s_row     a wrong row or tile
+    m3 = max over elements of |e| / (|r| + s_row)    a wrong element
+
+    b = u + 2 * sqrt(K) * 2**-24, u the unit roundoff of the output's dtype and K the reduction length;
+    limits = max(k * m1(PyTorch), w1 * b), max(k * m2(PyTorch), w2 * b), max(k * m3(PyTorch), 4 * b), k = 2 (3 where
+    the task is declared nondeterministic), w1 = 1 + 3 / sqrt(elements), w2 = 1.5 + 2.5 / sqrt(row length): an error
+    averages out over many elements, and for a single one both are m3's 4.
+
+The square root of K is the probabilistic bound of Higham and Mary (2019); twice PyTorch's own error is FlashAttention's
+rule, and where PyTorch overflows or is off by half it excuses nothing. The floor under s_row is there because a row
+that cancels to almost nothing (a rectified pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size
+of its terms, not of its result. Errors of a subnormal quantum, which float16 reaches at 6e-8, do not count. NaN and
+infinities must stand where float64, rounded to the output's dtype, has them, unless the task asks for less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Literal
+
+import torch
+
+from robust_kbench.oracle.judgement import Judgement
+
+UNIT_ROUNDOFF = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
+Placement = Literal["match", "contain", "free"]
+"""Of NaN and infinities: the very same; any that are not finite; whatever (the rest is still held to the rule)."""
+Triple = tuple[float, float, float]
+
+_BLOCK_ELEMENTS = 1 << 16  # two float64 buffers of this many elements stay in the cache
+_ROW_FLOOR = 0.25
+_HEADROOM = 2.0  # with outliers among the inputs, terms are larger than the sums that the error is measured against
+_USELESS = 0.5  # a PyTorch that is off by this much says nothing, and must not excuse zeros
+_TINY = 1e-300
+_HALF_QUANTUM = 2.0**-24  # the smallest positive float16
+_NAMES = ("whole tensor", "worst row", "worst element")
+
+
+class ThreeMetrics:
+    """Holds answers to the rule. `exact` is float64; `native` is PyTorch's own answer, whose errors widen the limits.
+
+    Without `native` the limits are those of `dtype` alone. `input_scale` is the largest input magnitude, the
+    yardstick where the exact answer is zero everywhere. `is_row_by_row` drops the floor under s_row, where rows differ
+    in magnitude on purpose. `limits`, where given, replace all that is derived here.
+    """
+
+    def __init__(
+        self,
+        exact: torch.Tensor,
+        native: torch.Tensor | None,
+        *,
+        dtype: torch.dtype,
+        reduction: int,
+        slack: float = 2.0,
+        input_scale: float = 1.0,
+        placement: Placement = "match",
+        is_row_by_row: bool = False,
+        limits: Triple | None = None,
+    ) -> None:
+        self._shape, self._dtype, self._placement = exact.shape, dtype, placement
+        self._input_scale = input_scale
+        self._rows = _as_rows(exact).double()
+        self._special: torch.Tensor | None = None
+        if not _is_all_finite(self._rows, dtype):
+            self._expected = self._rows.to(dtype)
+            self._special = ~self._expected.isfinite()
+            self._rows = self._rows.masked_fill(self._special, 0.0)
+        self._norm = float(torch.linalg.vector_norm(self._rows))
+        overall = self._norm / math.sqrt(max(1, self._rows.numel())) or input_scale
+        self._least_scale = _TINY if is_row_by_row else _ROW_FLOOR * overall + _TINY
+        self.limits: Triple = limits or self._own_limits(native, reduction, slack)
+
+    def judge(self, answer: torch.Tensor) -> Judgement:
+        """The three errors of `answer`."""
+        errors = self._errors(answer)
+        nonfinite = 0 if errors[0] < math.inf and self._special is None else self._count_misplaced(answer)
+        return Judgement(errors, self.limits, nonfinite, _demand(errors, self.limits, nonfinite))
+
+    def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
+        """Elementwise: beyond the element limit, or a NaN or infinity out of place."""
+        values = _as_rows(answer)
+        allowed = (self._rows.abs() + _row_scale(self._rows, self._least_scale)) * self.limits[2]
+        wrong = ~((values.double() - self._rows).abs() <= allowed)
+        if self._special is not None:
+            wrong = torch.where(self._special, self._is_misplaced(values), wrong)
+        return wrong.reshape(self._shape)
+
+    def _own_limits(self, native: torch.Tensor | None, reduction: int, slack: float) -> Triple:
+        unit = UNIT_ROUNDOFF[self._dtype]
+        base = unit + _HEADROOM * math.sqrt(max(reduction, 1)) * min(2.0**-24, unit)
+        count, length = max(1, self._rows.numel()), max(1, self._rows.shape[1])
+        floors = (1.0 + 3.0 / math.sqrt(count)) * base, (1.5 + 2.5 / math.sqrt(length)) * base, 4.0 * base
+        own = floors if native is None else self._errors(native)
+        first, second, third = (_widened(floor, slack * error) for floor, error in zip(floors, own, strict=True))
+        return floors if native is None else (first, second, third)
+
+    def _errors(self, answer: torch.Tensor) -> Triple:
+        """Block by block, in float64, in two buffers that stay in the cache."""
+        if answer.numel() == 0:
+            return 0.0, 0.0, 0.0
+        values = _as_rows(answer)
+        buffers = torch.empty(2, min(_BLOCK_ELEMENTS, values.numel()), dtype=torch.float64)
+        total, row_worst, element_worst = 0.0, 0.0, 0.0
+        for rows, pieces in _blocks(*values.shape):
+            scale = _row_scale(self._rows[rows], self._least_scale)
+            squares = torch.zeros(len(scale), dtype=torch.float64)
+            for piece in pieces:
+                error = self._error(values[rows, piece], (rows, piece), buffers[0])
+                squares += torch.linalg.vector_norm(error, dim=1).square_()
+                exact = self._rows[rows, piece]
+                denominator = torch.abs(exact, out=_shaped(buffers[1], exact)).add_(scale)
+                element_worst = _larger(element_worst, error.div_(denominator))
+            total += float(squares.sum())
+            row_worst = _larger(row_worst, squares.div_(values.shape[1]).sqrt_().div_(scale[:, 0]))
+        norm = self._norm or self._input_scale * math.sqrt(values.numel())
+        return math.sqrt(total) / norm, row_worst, element_worst
+
+    def _error(self, values: torch.Tensor, place: tuple[slice, slice], buffer: torch.Tensor) -> torch.Tensor:
+        """|e| of one block, zero where no finite number is due."""
+        error = _shaped(buffer, values).copy_(values).sub_(self._rows[place]).abs_()
+        if self._dtype == torch.float16:
+            error.sub_(_HALF_QUANTUM).clamp_(min=0.0)
+        return error if self._special is None else error.masked_fill_(self._special[place], 0.0)
+
+    def _count_misplaced(self, answer: torch.Tensor) -> int:
+        values = _as_rows(answer)
+        if self._special is None:
+            return int((~values.isfinite()).sum())
+        return int(torch.where(self._special, self._is_misplaced(values), ~values.isfinite()).sum())
+
+    def _is_misplaced(self, values: torch.Tensor) -> torch.Tensor:
+        """Of the elements where no finite number is due."""
+        if self._placement == "free":
+            return torch.zeros_like(values, dtype=torch.bool)
+        if self._placement == "contain":
+            return values.isfinite()
+        return ~((values == self._expected) | (values.isnan() & self._expected.isnan()))
+
+
+def _widened(floor: float, allowed: float) -> float:
+    return max(min(allowed, _USELESS), floor) if math.isfinite(allowed) else floor
+
+
+def _demand(errors: Triple, limits: Triple, nonfinite: int) -> str:
+    if nonfinite:
+        return f"{nonfinite:,} NaN or infinite values out of place"
+    named = zip(_NAMES, errors, limits, strict=True)
+    broken = [f"{name} {error:.2g}, allowed {limit:.2g}" for name, error, limit in named if not error <= limit]
+    return f"relative error: {'; '.join(broken)}" if broken else ""
+
+
+def _blocks(count: int, length: int) -> Iterator[tuple[slice, list[slice]]]:
+    """Rows, and the pieces of them, that make at most a block; a long row comes alone and in several pieces."""
+    step = max(1, _BLOCK_ELEMENTS // length)
+    width = min(length, _BLOCK_ELEMENTS)
+    pieces = [slice(start, min(start + width, length)) for start in range(0, length, width)]
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count)), pieces
+
+
+def _shaped(buffer: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    return buffer[: like.numel()].view(like.shape)
+
+
+def _larger(worst: float, values: torch.Tensor) -> float:
+    """The maximum, with NaN treated as larger than anything: Python's max would drop it."""
+    new = float(values.amax())
+    return math.nan if math.isnan(new) or math.isnan(worst) else max(worst, new)
+
+
+def _as_rows(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.dim() == 0:
+        return tensor.reshape(1, 1)
+    return tensor.reshape(-1, tensor.shape[-1]) if tensor.numel() else tensor.reshape(0, tensor.shape[-1] or 1)
+
+
+def _row_scale(rows: torch.Tensor, least: float) -> torch.Tensor:
+    norms = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+    scale: torch.Tensor = norms.div_(math.sqrt(rows.shape[1])).clamp_(min=least)
+    return scale
+
+
+def _is_all_finite(rows: torch.Tensor, dtype: torch.dtype) -> bool:
+    """Whether every value, rounded to `dtype`, is a finite number; false for some that are nearly too large."""
+    if rows.numel() == 0:
+        return True
+    low, high = torch.aminmax(rows)
+    largest = torch.finfo(dtype).max
+    return -largest < float(low) and float(high) < largest

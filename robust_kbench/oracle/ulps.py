@@ -1,0 +1,178 @@
+"""Elementwise ops: every error in units in the last place (ulp) of the output's dtype at the exact value.
+
+An element may be off by the largest of
+
+    4 ulps (1.15 for half precision, where float32 inside leaves one rounding, and a truncation costs one ulp);
+    twice PyTorch's own worst error among results of the same sign in the same binade or a neighbouring one, so that
+    its cancellation in one region (1 + erf in a GELU's tail) excuses nothing elsewhere;
+
+plus what the result changes by when the inputs change by two units of float32's roundoff: exp(x) as exp2(x * log2(e)),
+which is what GPUs have an instruction for, is exact for such an input and 40 ulps off for x = -80.
+
+Regions with few results borrow from larger binades, in absolute terms, what PyTorch is off by beyond its rounding.
+Results near the smallest normal number may be flushed to zero; in float16, which nothing flushes, a quantum of its
+subnormal numbers is free, as in the three-metric rule. Next to the largest number, infinity and that number are both
+right. The floors hold for honest GELU, SiLU, tanh and exp variants: tests/oracle/test_ulps.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from robust_kbench.oracle.judgement import Judgement
+from robust_kbench.oracle.three_metrics import UNIT_ROUNDOFF, Placement
+
+FLOOR = {torch.float64: 4.0, torch.float32: 4.0, torch.float16: 1.15, torch.bfloat16: 1.15}
+SLACK = 2.0
+INPUT_ROUNDINGS = 2.0
+_ENOUGH = 24  # results; their worst error is then hardly ever less than half of the next one's
+_REACH = 6  # binades that a region with fewer may borrow from
+_UNDERFLOW = 2.0**8  # smallest normal numbers; below, some intermediate value may have been flushed to zero
+_HALF_QUANTUM = 2.0**-24
+_BLOCK_ELEMENTS = 1 << 16
+_EXPONENT_BITS, _EXPONENT_BIAS = 52, 1023
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+"""The exact and PyTorch's answer to the same inputs."""
+
+
+class Ulps:
+    """Holds answers to the bound above. `exact` is float64, `native` PyTorch's answer to the same inputs.
+
+    `nearby` are such pairs for inputs near the case's own, which tell PyTorch's error apart from its luck; `condition`
+    is by how much the exact answer changes per relative change of the inputs.
+    """
+
+    def __init__(
+        self,
+        exact: torch.Tensor,
+        native: torch.Tensor,
+        *,
+        nearby: Sequence[Pair] = (),
+        condition: torch.Tensor | None = None,
+        placement: Placement = "match",
+    ) -> None:
+        self._dtype, self._placement = native.dtype, placement
+        self._exact = exact.double().reshape(-1)
+        pairs = [(self._exact, native.reshape(-1))]
+        pairs += [(other.double().reshape(-1), answer.reshape(-1)) for other, answer in nearby]
+        self._allowed = self._bound(pairs, condition)
+        self._shape = exact.shape
+
+    def judge(self, answer: torch.Tensor) -> Judgement:
+        """One error: the worst in units of its limit, given as ulps with the limit that holds there."""
+        flat = answer.reshape(-1)
+        worst, place, nonfinite = 0.0, -1, 0
+        for part in _blocks(flat):
+            ratios = (flat[part].double() - self._exact[part]).abs_().div_(self._allowed[part])
+            if not math.isfinite(float(ratios.amax())):
+                ratios, misplaced = self._excused(ratios, flat[part], part)
+                nonfinite += misplaced
+            if float(ratios.amax()) > worst:
+                worst, place = float(ratios.amax()), part.start + int(ratios.argmax())
+        error, limit = self._in_ulps(worst, place)
+        demand = f"off by {error:.3g} ulps, allowed {limit:.3g}" if error > limit else ""
+        if nonfinite:
+            demand = f"{nonfinite:,} NaN or infinite values out of place"
+        return Judgement((error,), (limit,), nonfinite, demand)
+
+    def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
+        """Elementwise: beyond its bound, or a NaN or infinity out of place."""
+        flat = answer.reshape(-1)
+        near = (flat.double() - self._exact).abs() <= self._allowed
+        return ~(near | self._is_excused(flat, slice(None))).reshape(self._shape)
+
+    def _in_ulps(self, ratio: float, place: int) -> tuple[float, float]:
+        if place < 0:
+            return 0.0, FLOOR[self._dtype]
+        limit = float(self._allowed[place] / _ulp(self._exact[place : place + 1], self._dtype)[0])
+        return ratio * limit, limit
+
+    def _bound(self, pairs: Sequence[Pair], condition: torch.Tensor | None) -> torch.Tensor:
+        """By how much each element may be off, in absolute terms."""
+        limits = _region_limits(pairs, self._dtype)
+        unit = INPUT_ROUNDINGS * min(2.0**-24, UNIT_ROUNDOFF[self._dtype])
+        moved = None if condition is None else condition.reshape(-1)
+        allowed = torch.empty_like(self._exact)
+        for block in _blocks(self._exact):
+            exact = self._exact[block]
+            bound = limits[_regions(exact, self._dtype)].mul_(_ulp(exact, self._dtype))
+            if moved is not None:
+                bound.add_(moved[block].double().nan_to_num(0.0, 0.0, 0.0), alpha=unit)
+            allowed[block] = _with_underflow(bound, exact.abs(), self._dtype)
+        return allowed
+
+    def _excused(self, ratios: torch.Tensor, answer: torch.Tensor, part: slice) -> tuple[torch.Tensor, int]:
+        """The ratios where numbers are due, and how many answers are no number, or are one, against the rule."""
+        excused = self._is_excused(answer, part)
+        misplaced = ~excused & ~ratios.isfinite()
+        return ratios.masked_fill(excused | misplaced, 0.0), int(misplaced.sum())
+
+    def _is_excused(self, answer: torch.Tensor, part: slice) -> torch.Tensor:
+        """Where the answer is not held to a number: it is the NaN or the infinity that is due there."""
+        exact, allowed = self._exact[part], self._allowed[part]
+        if self._placement == "free":
+            return ~exact.isfinite()
+        if self._placement == "contain":
+            return ~answer.isfinite() & (~exact.isfinite() | self._is_overflow(answer, exact, allowed))
+        return (answer.isnan() & exact.isnan()) | self._is_overflow(answer, exact, allowed)
+
+    def _is_overflow(self, answer: torch.Tensor, exact: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
+        largest = torch.finfo(self._dtype).max * (1.0 + UNIT_ROUNDOFF[self._dtype] / 2)
+        reaches = exact.isinf() | (exact.abs() + allowed.nan_to_num(0.0) >= largest)
+        return answer.isinf() & (answer.sign() == exact.sign()) & reaches
+
+
+def _blocks(flat: torch.Tensor) -> Iterator[slice]:
+    for start in range(0, flat.numel(), _BLOCK_ELEMENTS):
+        yield slice(start, start + _BLOCK_ELEMENTS)
+
+
+def _with_underflow(bound: torch.Tensor, magnitude: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    tiny = torch.finfo(dtype).tiny
+    if dtype == torch.float16:
+        return bound.add_((magnitude < tiny).double(), alpha=_HALF_QUANTUM)
+    return torch.where(magnitude <= _UNDERFLOW * tiny, bound.clamp(min=_UNDERFLOW * tiny), bound)
+
+
+def _exponents(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Biased float64 exponents, those of `dtype`'s normal numbers: what lies beyond counts as the nearest."""
+    low = _EXPONENT_BIAS + math.frexp(torch.finfo(dtype).tiny)[1] - 1
+    high = _EXPONENT_BIAS + math.frexp(torch.finfo(dtype).max)[1] - 1
+    bits = exact.contiguous().view(torch.int64)
+    return bits.bitwise_right_shift(_EXPONENT_BITS).bitwise_and_(0x7FF).clamp_(low, high)
+
+
+def _ulp(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The distance between neighbouring numbers of `dtype` around each element; of subnormal ones below the others."""
+    drop = 1 - math.frexp(torch.finfo(dtype).eps)[1]
+    exponents = _exponents(exact, dtype).sub_(drop)
+    smallest = torch.finfo(torch.float64).tiny * torch.finfo(torch.float64).eps
+    units = exponents.clamp(min=1).bitwise_left_shift_(_EXPONENT_BITS).view(torch.float64)
+    return units if dtype != torch.float64 else torch.where(exponents >= 1, units, smallest)
+
+
+def _regions(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A number for each binade and sign."""
+    return _exponents(exact, dtype).add_(2048 * (exact < 0))
+
+
+def _region_limits(pairs: Sequence[Pair], dtype: torch.dtype) -> torch.Tensor:
+    """The limit in ulps of every region."""
+    worst, count = torch.zeros(2, 2048, dtype=torch.float64), torch.zeros(2, 2048, dtype=torch.float64)
+    for exact, native in pairs:
+        for block in _blocks(exact):
+            errors = (native[block].double() - exact[block]).abs_().div_(_ulp(exact[block], dtype))
+            regions = _regions(exact[block], dtype)
+            worst.view(-1).scatter_reduce_(0, regions, errors.nan_to_num_(0.0, 0.0, 0.0), "amax")
+            count += torch.bincount(regions, minlength=4096).view(2, 2048)
+    around = torch.nn.functional.max_pool1d(worst, 3, 1, 1)
+    number = count.roll(1, 1) + count
+    for step in range(1, _REACH + 1):
+        beyond = (worst - 0.5).clamp_(min=0.0).roll(-step, 1).mul_(2.0**step)
+        around = torch.where(number < _ENOUGH, torch.maximum(around, beyond), around)
+        number = number + count.roll(-step, 1)
+    return (SLACK * around).clamp_(min=FLOOR[dtype]).view(-1)

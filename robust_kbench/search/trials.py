@@ -1,0 +1,62 @@
+"""Judged examples: each runs once, and only as long as the allowance lasts."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from robust_kbench.progress import Progress, silent
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.record import CaseResult
+
+FAILURES = ("crashed", "timed_out", "incorrect")
+"""How an example fails, the status that decides a verdict first."""
+Run = Callable[[Case], CaseResult]
+
+
+class Trials:
+    """What `run` has said about each case so far."""
+
+    def __init__(self, run: Run, progress: Progress = silent) -> None:
+        self._run, self._progress = run, progress
+        self._known: dict[tuple[str, int], CaseResult] = {}
+        self._ran: list[Case] = []
+        self._last_run = 0
+        self._deadline = 0.0
+
+    @property
+    def count(self) -> int:
+        """Calls so far."""
+        return len(self._ran)
+
+    def allow(self, runs: int, seconds: float) -> None:
+        """From now on, at most so many calls, the last of which starts within so many seconds."""
+        self._last_run, self._deadline = self.count + runs, time.monotonic() + seconds
+
+    def know(self, result: CaseResult) -> None:
+        """Take a result from elsewhere."""
+        self._known[_key(result)] = result
+
+    def result(self, case: Case) -> CaseResult | None:
+        """None when the case is unknown and the allowance is used up."""
+        key = _key(case)
+        if key not in self._known:
+            if self.count >= self._last_run or time.monotonic() >= self._deadline:
+                return None
+            self._ran.append(case)
+            self._known[key] = self._run(case)
+            self._progress("search", self.count, self._last_run)
+        return self._known[key]
+
+    def covered(self) -> dict[str, int]:
+        """How many examples had each dtype, layout and distribution or probe."""
+        return dict(Counter(name for case in self._ran for name in (case.dtype, case.layout, _values(case))))
+
+
+def _key(case: Case | CaseResult) -> tuple[str, int]:
+    return f"{case.axes} {case.dtype} {case.layout} {_values(case)}", case.seed
+
+
+def _values(case: Case | CaseResult) -> str:
+    return case.probe or case.distribution

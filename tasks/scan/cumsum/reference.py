@@ -1,0 +1,8 @@
+"""Inclusive prefix sum: y[r, c] = x[r, 0] + ... + x[r, c] (Blelloch 1990, section 1.1)."""
+
+import torch
+
+
+def reference(x: torch.Tensor) -> torch.Tensor:
+    """x: [rows, cols] -> y: [rows, cols]."""
+    return x.cumsum(-1)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+import torch
+
+from robust_kbench.cases.distributions import draw_values
+from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution
+
+SHAPE = (256, 256)
+EVERY = get_args(Distribution)
+every_distribution = pytest.mark.parametrize("distribution", EVERY)
+
+
+def _values(
+    distribution: Distribution, shape: tuple[int, ...] = SHAPE, *, seed: int = 7, dtype: torch.dtype = torch.float32
+) -> torch.Tensor:
+    return draw_values(distribution, shape, torch.Generator().manual_seed(seed), dtype)
+
+
+@every_distribution
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (5, 1), (2, 3, 4), (0,), (3, 0), (0, 4)])
+def test_any_shape_is_filled_with_finite_values(distribution: Distribution, shape: tuple[int, ...]) -> None:
+    values = _values(distribution, shape)
+    assert values.shape == shape
+    assert bool(values.isfinite().all())
+
+
+@every_distribution
+def test_no_distribution_is_zero_everywhere_or_the_same_for_two_seeds(distribution: Distribution) -> None:
+    assert bool(_values(distribution).any())
+    assert not torch.equal(_values(distribution), _values(distribution, seed=8))
+
+
+def test_normal_values_have_mean_zero_and_variance_one() -> None:
+    values = _values("normal")
+    assert abs(float(values.mean())) < 0.02
+    assert 0.98 < float(values.std()) < 1.02
+
+
+def test_uniform_values_fill_the_unit_interval() -> None:
+    values = _values("uniform")
+    assert 0 <= float(values.min()) < 0.001
+    assert 0.999 < float(values.max()) <= 1
+    assert abs(float(values.mean()) - 0.5) < 0.01
+
+
+def test_lognormal_values_range_over_orders_of_magnitude_in_both_signs() -> None:
+    values = _values("lognormal")
+    assert float(values.max()) / float(values.abs().min()) > 300
+    assert 0.48 < float((values < 0).float().mean()) < 0.52
+    assert abs(float(values.abs().log().std()) - 0.8) < 0.02
+
+
+def test_integer_values_are_whole_and_take_each_value_from_minus_eight_to_eight() -> None:
+    assert sorted(set(_values("integers").flatten().tolist())) == [float(value) for value in range(-8, 9)]
+
+
+def test_large_values_are_thirty_times_as_wide() -> None:
+    assert 29 < float(_values("large").std()) < 31
+
+
+def test_sparse_values_are_zero_but_for_one_in_a_hundred() -> None:
+    share = float((_values("sparse") != 0).float().mean())
+    assert 0.008 < share < 0.012
+
+
+def test_outliers_are_few_and_far() -> None:
+    values = _values("outliers")
+    assert 0.0005 < float((values.abs() > 6).float().mean()) < 0.004
+    assert float(values.abs().median()) < 1
+
+
+def test_constant_rows_repeat_one_short_number_of_either_sign_and_differ_from_each_other() -> None:
+    values = _values("constant")
+    assert torch.equal(values, values[:, :1].expand(SHAPE))
+    assert set((values[:, 0].abs() * 8).tolist()) == set(range(1, 32))
+    assert 0.4 < float((values[:, 0] < 0).float().mean()) < 0.6
+
+
+def test_a_sum_of_constant_values_is_exact_in_any_order() -> None:
+    values = _values("constant", (64, 4099))
+    assert torch.equal(values.sum(1), values[:, 0] * 4099)
+    assert torch.equal(values.cumsum(1)[:, -1], values[:, 0] * 4099)
+
+
+def test_one_hot_rows_hold_a_single_one_anywhere() -> None:
+    values = _values("one_hot")
+    assert torch.equal(values.sum(1), torch.ones(256))
+    assert set(values.flatten().tolist()) == {0.0, 1.0}
+    assert len(set(values.argmax(1).tolist())) > 100
+
+
+def test_sorted_rows_are_in_order_upwards_for_some_seeds_and_downwards_for_others() -> None:
+    steps = [_values("sorted", (4, 99), seed=seed).diff(dim=1).sign() for seed in range(12)]
+    assert {frozenset(step.flatten().tolist()) for step in steps} == {frozenset({1.0}), frozenset({-1.0})}
+
+
+def test_rows_of_low_rank_are_mixtures_of_two_up_to_a_little_noise() -> None:
+    spectrum = torch.linalg.svdvals(_values("low_rank").double())
+    assert float(spectrum[1]) > 100
+    assert 0.1 < float(spectrum[2]) < 1
+
+
+@pytest.mark.parametrize("cols", [256, 255])
+def test_cancelling_rows_sum_to_a_small_part_of_their_terms(cols: int) -> None:
+    values = _values("cancelling", (256, cols))
+    assert 0.9 < float(values.std()) < 1.1
+    assert 0.5 < float(values.sum(1).std()) / cols**0.5 * 16 < 1.5
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_subnormal_values_lie_below_the_smallest_normal_number_of_their_dtype(dtype: torch.dtype) -> None:
+    values = _values("subnormal", dtype=dtype).to(dtype)
+    is_subnormal = (values != 0) & (values.double().abs() < torch.finfo(dtype).smallest_normal)
+    assert float(is_subnormal.float().mean()) > 0.95
+
+
+def test_what_may_be_timed_is_dense_and_of_normal_range() -> None:
+    for distribution in TIMED_DISTRIBUTIONS:
+        values = _values(distribution)
+        assert float((values == 0).float().mean()) < 0.001
+        assert float(values.abs().max()) < 100

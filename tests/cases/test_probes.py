@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from specimens import make_case, make_task
+
+from robust_kbench.cases import probes
+from robust_kbench.cases.values import make_inputs
+from robust_kbench.errors import SpecError
+from robust_kbench.schema.task import FloatDType, Probe, Task
+
+AXES = {"rows": {"low": 1, "high": 4096}, "cols": {"low": 1, "high": 65536}}
+MATRIX = {"shape": ["rows", "cols"]}
+DTYPES: list[FloatDType] = ["float32", "float16", "bfloat16"]
+
+
+def _task(probe: str, kind: str, x: dict[str, Any] = MATRIX, **changes: Any) -> Task:
+    fields: dict[str, Any] = {
+        "axes": AXES, "constraints": [], "dtypes": DTYPES, "inputs": {"x": x, "weight": {"shape": ["cols"]}},
+        "reduction": "cols", "probes": {probe: {"x": kind}},
+    }  # fmt: skip
+    return make_task(**{**fields, **changes})
+
+
+def _x(task: Task, probe: Probe, rows: int = 8, cols: int = 33, **changes: Any) -> torch.Tensor:
+    case = make_case(axes={"rows": rows, "cols": cols}, probe=probe, **changes)
+    return make_inputs(task, case).tensors["x"]
+
+
+def test_a_probe_sets_the_inputs_that_the_task_names_and_no_other() -> None:
+    task = _task("integers", "integers")
+    probing = make_inputs(task, make_case(probe="integers")).tensors
+    plain = make_inputs(task, make_case()).tensors
+    assert not torch.equal(probing["x"], plain["x"])
+    assert torch.equal(probing["weight"], plain["weight"])
+
+
+def test_another_seed_gives_a_probe_other_values() -> None:
+    task = _task("integers", "integers")
+    assert not torch.equal(_x(task, "integers", seed=1), _x(task, "integers", seed=2))
+    assert torch.equal(_x(task, "integers", seed=1), _x(task, "integers", seed=1))
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "pitched"])
+def test_a_probe_has_the_same_values_in_every_layout(layout: str) -> None:
+    task = _task("integers", "integers")
+    assert torch.equal(_x(task, "integers", layout=layout), _x(task, "integers"))
+
+
+def test_a_probed_parameter_is_neither_scaled_nor_shifted() -> None:
+    x = {**MATRIX, "role": "parameter", "fan_in": "cols", "shift": 3.0}
+    assert torch.equal(_x(_task("identity", "identity", x), "identity", 5, 5), torch.eye(5))
+
+
+@settings(max_examples=40, deadline=None)
+@given(dtype=st.sampled_from(DTYPES), cols=st.sampled_from([1, 7, 1000, 1500, 4000, 20000, 65503]))
+def test_no_partial_sum_of_products_of_integers_can_be_rounded_or_overflow(dtype: FloatDType, cols: int) -> None:
+    task = _task("integers", "integers")
+    largest = int(_x(task, "integers", 64, cols, dtype=dtype).abs().max())
+    assert cols * largest**2 < (65504 if dtype == "float16" else 2**24)
+
+
+def test_integers_are_as_large_as_their_sums_allow() -> None:
+    task = _task("integers", "integers")
+    sizes = {cols: int(_x(task, "integers", 64, cols, dtype="float16").max()) for cols in (1000, 4000, 10000, 60000)}
+    assert sizes == {1000: 8, 4000: 4, 10000: 2, 60000: 1}
+    assert int(_x(task, "integers", 64, 60000).max()) == 8
+
+
+def test_the_longest_reduction_of_any_output_counts() -> None:
+    outputs = {"y": MATRIX, "z": {"shape": ["cols"], "reduction": "rows + cols"}}
+    assert probes.length_of(_task("integers", "integers", outputs=outputs), {"rows": 5, "cols": 7}) == 12
+
+
+def test_an_identity_is_one_in_every_matrix_of_a_batch() -> None:
+    x = {"shape": [3, "rows", "cols"]}
+    assert torch.equal(_x(_task("identity", "identity", x), "identity", 4, 6), torch.eye(4, 6).expand(3, 4, 6))
+
+
+def test_an_identity_filter_hands_each_channel_on() -> None:
+    x = {"shape": ["rows", "cols", 3, 5], "role": "parameter"}
+    weight = _x(_task("identity", "identity", x), "identity", 4, 4)
+    image = torch.randn(2, 4, 9, 9)
+    assert torch.equal(torch.nn.functional.conv2d(image, weight, padding=(1, 2)), image)
+
+
+def test_an_identity_of_one_axis_is_refused() -> None:
+    with pytest.raises(SpecError, match="norm/scale: probes: x has 1 axes; identity needs two"):
+        _x(_task("identity", "identity", {"shape": ["cols"]}), "identity")
+
+
+def test_ones_and_zeros_are_that() -> None:
+    assert torch.equal(_x(_task("stall", "ones"), "stall"), torch.ones(8, 33))
+    assert torch.equal(_x(_task("stall", "zeros"), "stall"), torch.zeros(8, 33))
+
+
+@pytest.mark.parametrize(("dtype", "large"), [("float32", 2**20), ("float16", 2**12), ("bfloat16", 2**12)])
+def test_a_stall_hides_ones_between_a_large_number_and_its_opposite(dtype: FloatDType, large: int) -> None:
+    values = _x(_task("stall", "stall"), "stall", dtype=dtype)
+    assert values[:, 0].tolist() == [large] * 8
+    assert values[:, -1].tolist() == [-large] * 8
+    assert torch.equal(values[:, 1:-1].float(), torch.ones(8, 31))
+    assert values.float().sum(1).tolist() == [31.0] * 8
+
+
+@pytest.mark.parametrize(("cols", "row"), [(1, [2**20]), (2, [2**20, 1]), (3, [2**20, 1, -(2**20)])])
+def test_a_short_stall_keeps_what_it_has_room_for(cols: int, row: list[float]) -> None:
+    assert _x(_task("stall", "stall"), "stall", 1, cols).tolist() == [row]
+
+
+def test_a_half_accumulator_loses_every_one_of_a_stall() -> None:
+    total = torch.zeros(8, dtype=torch.float16)
+    for column in _x(_task("stall", "stall"), "stall", dtype="float16").T:
+        total += column
+    assert total.tolist() == [0.0] * 8
+
+
+def test_a_stalled_filter_begins_with_the_large_term() -> None:
+    x = {"shape": ["rows", "cols", 3, 3], "role": "parameter"}
+    values = _x(_task("stall", "stall", x), "stall", 2, 2)
+    assert values[:, 0, 0, 0].tolist() == [2**20] * 2
+    assert float(values.sum()) == 2 * 16
+
+
+@pytest.mark.parametrize(("dtype", "exponent"), [("float32", 40), ("bfloat16", 40)])
+def test_of_the_rows_of_a_range_one_is_large_and_one_small(dtype: FloatDType, exponent: int) -> None:
+    sizes = _x(_task("range", "powers_of_two"), "range", 8, 1000, dtype=dtype).double().square().mean(1).sqrt().log2()
+    assert [round(size) for size in sorted(sizes.tolist())] == [-exponent, *[0] * 6, exponent]
+
+
+def test_a_single_row_of_a_range_is_large_for_some_seeds_and_small_for_others() -> None:
+    task = _task("range", "powers_of_two")
+    sizes = {round(math.log2(float(_x(task, "range", 1, 500, seed=seed).std()))) for seed in range(20)}
+    assert sizes == {-40, 40}
+
+
+@pytest.mark.parametrize("cols", [1, 32, 1000, 20000])
+def test_products_with_a_range_of_float16_stay_finite_but_sums_of_its_squares_do_not(cols: int) -> None:
+    x = _x(_task("range", "powers_of_two"), "range", 64, cols, dtype="float16").double()
+    weight = torch.randn(cols, 64, dtype=torch.float64)
+    assert float((x @ weight).abs().max()) < 65504
+    assert float(x.square().sum(1).max()) > 65504
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=st.integers(1, 9), cols=st.integers(1, 9), seed=st.integers(0, 2**63 - 1))
+def test_a_nonfinite_case_holds_a_few_of_them_in_one_input(rows: int, cols: int, seed: int) -> None:
+    task = _task("range", "powers_of_two", inputs={"x": MATRIX, "z": MATRIX, "weight": {**MATRIX, "role": "parameter"}})
+    case = make_case(axes={"rows": rows, "cols": cols}, probe="nonfinite", seed=seed)
+    counts = {name: int((~tensor.isfinite()).sum()) for name, tensor in make_inputs(task, case).tensors.items()}
+    assert counts["weight"] == 0
+    assert min(counts["x"], counts["z"]) == 0
+    assert 1 <= max(counts["x"], counts["z"]) <= max(1, min(3, rows * cols // 4))
+
+
+def test_a_nonfinite_case_holds_each_kind_and_leaves_every_other_value() -> None:
+    task = _task("range", "powers_of_two", inputs={"x": MATRIX})
+    case = make_case(axes={"rows": 64, "cols": 64})
+    plain, spoilt = make_inputs(task, case).tensors["x"], _x(task, "nonfinite", 64, 64)
+    assert sorted(map(str, spoilt[~spoilt.isfinite()].tolist())) == ["-inf", "inf", "nan"]
+    assert torch.equal(spoilt[spoilt.isfinite()], plain[spoilt.isfinite()])
+
+
+def test_each_input_that_may_be_nonfinite_is_so_for_some_seed() -> None:
+    task = _task("range", "powers_of_two", inputs={"x": MATRIX, "g": {**MATRIX, "role": "gradient"}})
+    assert {probes.spoilt_input(task, make_case(probe="nonfinite", seed=seed)) for seed in range(20)} == {"x", "g"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({}, ["x"]),
+        ({"nonfinite": "none"}, []),
+        ({"probes": {"nonfinite": {"weight": "normal"}}}, ["weight"]),
+        ({"inputs": {"x": {**MATRIX, "dtype": "uint8", "role": "mask"}}, "probes": {}}, []),
+        ({"inputs": {"g": {"role": "gradient"}, "x": MATRIX}}, ["x"]),
+    ],
+    ids=["activations", "none", "as declared", "integers cannot", "a single number is everywhere"],
+)
+def test_which_inputs_may_be_nonfinite(changes: dict[str, Any], names: list[str]) -> None:
+    weight = {"shape": ["cols"], "role": "parameter"}
+    assert (
+        probes.spoilable(_task("range", "powers_of_two", **{"inputs": {"x": MATRIX, "weight": weight}, **changes}))
+        == names
+    )
+
+
+@pytest.mark.parametrize(
+    ("precision", "applying"),
+    [
+        ("ieee", ["identity", "integers", "stall", "range"]),
+        ("tf32_ok", ["identity", "integers", "stall", "range"]),
+        ("half_fp32acc", ["identity", "integers", "stall", "range"]),
+        ("any_halfacc", ["identity", "integers", "range"]),
+        ("fp8", ["integers", "range"]),
+    ],
+)
+def test_the_precision_contract_decides_which_probes_apply(precision: str, applying: list[Probe]) -> None:
+    task = _task("range", "powers_of_two", precision=precision)
+    assert [probe for probe in probes.VALUED if probes.applies(task, probe)] == applying
+
+
+def test_where_halves_may_accumulate_sums_of_integers_stay_exact_in_them() -> None:
+    task = _task("integers", "integers", precision="any_halfacc")
+    assert probes.longest(task, "integers", "float32") == 255
+    assert int(_x(task, "integers", 64, 200).abs().max()) == 1

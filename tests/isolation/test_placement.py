@@ -1,0 +1,93 @@
+"""In whatever layout a case lays an input out, the worker's view of it shows the values, and gaps hold poison."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from specimens import make_case, make_task
+
+from robust_kbench.cases.values import Inputs, make_inputs
+from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.calls import Caller, case_footprint
+from robust_kbench.isolation.process import Reply
+from robust_kbench.isolation.protocol import parse_answer
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.task import Layout, Task
+
+LAYOUTS: list[Layout] = ["contiguous", "offset", "transposed", "strided", "expanded", "pitched", "channels_last"]
+IMAGE = make_task(inputs={"x": {"shape": ["rows", "cols", 3, 5], "layouts": LAYOUTS}}, nonfinite="none")
+MATRIX = make_task(inputs={"x": {"shape": ["rows", "cols"], "layouts": LAYOUTS}}, nonfinite="none")
+
+
+class Onlooker:
+    """Stands in for a worker: looks at its first input as a worker would, and may write behind each row."""
+
+    pid = os.getpid()
+    log = ""
+
+    def __init__(self, arena: Arena, *, scribbles: bool = False) -> None:
+        self._arena, self._scribbles = arena, scribbles
+        self.seen = torch.empty(0)
+        self.span = torch.empty(0)
+
+    def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
+        fill()
+        described = request["inputs"][0]
+        start, itemsize = described["offset"], getattr(torch, described["dtype"]).itemsize
+        memory = self._arena._bytes[start : start + described["span"] * itemsize]
+        self.span = memory.clone().view(getattr(torch, described["dtype"]))
+        self.seen = self.span.as_strided(described["shape"], described["stride"])
+        if self._scribbles:
+            memory[described["shape"][-1] * itemsize] = 0
+        return Reply(parse_answer(b'{"nonce": 1, "outcome": "returned", "outputs": []}', 1), 1000, 5_000_000)
+
+
+def _look(task: Task, case: Case, *, scribbles: bool = False) -> tuple[Onlooker, Inputs, Observation]:
+    arena = Arena(case_footprint(task, case))
+    try:
+        inputs, worker = make_inputs(task, case), Onlooker(arena, scribbles=scribbles)
+        stand_in: Any = worker
+        observation = Caller(task, arena, timeout_s=1).call(stand_in, "value", case, inputs)
+    finally:
+        arena.close()
+    return worker, inputs, observation
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("task", "rows", "cols"), [(MATRIX, 4, 8), (MATRIX, 3, 1), (IMAGE, 2, 3)])
+def test_a_worker_sees_the_values_in_every_layout(task: Task, rows: int, cols: int, layout: Layout, dtype: str) -> None:
+    worker, inputs, observation = _look(task, make_case(axes={"rows": rows, "cols": cols}, layout=layout, dtype=dtype))
+    assert torch.equal(worker.seen, inputs.tensors["x"])
+    assert (observation.changed_inputs, observation.overruns) == ((), {})
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_empty_input_has_a_place_in_every_layout(layout: Layout) -> None:
+    task = make_task(
+        **{**MATRIX.model_dump(exclude_unset=True), "axes": {"rows": {"low": 0, "high": 64}, "cols": {"high": 64}}}
+    )
+    worker, inputs, _ = _look(task, make_case(axes={"rows": 0, "cols": 8}, layout=layout, probe="empty"))
+    assert worker.seen.shape == inputs.tensors["x"].shape == (0, 8)
+
+
+def test_the_rest_of_a_pitched_row_is_poison() -> None:
+    worker, _, _ = _look(MATRIX, make_case(layout="pitched"))
+    assert worker.seen.stride() == (11, 1)
+    rows = torch.nn.functional.pad(worker.span, (0, 3), value=torch.nan).reshape(4, 11)
+    assert bool(rows[:, 8:].isnan().all())
+
+
+def test_a_write_behind_a_pitched_row_changes_the_input() -> None:
+    _, _, observation = _look(MATRIX, make_case(layout="pitched"), scribbles=True)
+    assert observation.changed_inputs == ("x",)
+
+
+def test_an_image_lies_channels_last_as_pytorch_has_it() -> None:
+    worker, _, _ = _look(IMAGE, make_case(axes={"rows": 2, "cols": 4}, layout="channels_last"))
+    assert worker.seen.is_contiguous(memory_format=torch.channels_last)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from specimens import load_made_task, make_case
+
+from robust_kbench.cases.values import Inputs
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.verdict import Judge
+
+RECTIFIED = load_made_task("import torch\ndef reference(x, weight):\n    return torch.relu(x * weight)\n")
+PROBE = make_case(axes={"rows": 3, "cols": 4}, probe="nonfinite")
+
+
+def _inputs() -> Inputs:
+    x = torch.arange(1.0, 13.0).reshape(3, 4)
+    x[1, 2] = -torch.inf
+    return Inputs({"x": x, "weight": torch.ones(4)})
+
+
+def _is_accepted(place: tuple[int, int], value: float) -> bool:
+    inputs = _inputs()
+    expected = Judge(RECTIFIED.spec, Reference(RECTIFIED)).expect(PROBE, inputs)
+    answer = torch.relu(inputs.tensors["x"])
+    answer[place] = value
+    return expected.judge({"y": answer})["y"].is_accepted
+
+
+@pytest.mark.parametrize(
+    ("value", "is_accepted"), [(0.0, True), (torch.nan, True), (torch.inf, True), (1.0, False), (-1.0, False)]
+)
+def test_where_an_infinity_cancels_the_result_may_be_right_or_not_finite(value: float, is_accepted: bool) -> None:
+    assert _is_accepted((1, 2), value) == is_accepted
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, 0.0])
+def test_what_an_infinity_does_not_reach_must_be_right(value: float) -> None:
+    assert not _is_accepted((1, 1), value)
+    assert _is_accepted((1, 1), 6.0)
+
+
+def test_a_mismatch_of_such_a_case_is_explained_at_its_element() -> None:
+    inputs = _inputs()
+    expected = Judge(RECTIFIED.spec, Reference(RECTIFIED)).expect(PROBE, inputs)
+    answer = torch.relu(inputs.tensors["x"])
+    answer[1, 2], answer[2, 3] = torch.nan, torch.nan
+    words = expected.explain("y", {"y": answer}, expected.judge({"y": answer})["y"])
+    assert words.startswith("y[2, 3]: got nan, expected 12")
+    assert "1 of 12 wrong" in words
