@@ -254,11 +254,11 @@ def test_what_only_the_search_finds_decides_the_verdict(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kernel that is wrong for one size; the suite is made to miss it."""
-    source = "def matmul(a, b):\n    return a @ b * (2 if b.shape[1] == 9 else 1)\n"
+    source = "def matmul(a, b):\n    return a @ b * (2 if b.shape[1] == 11 else 1)\n"
     submission = submit(source, abi="value", task="matmul/matmul", entry_point="kernel.py::matmul")
-    found = Search(examples=1, covered={}, minimal=_large(axes={"m": 1, "n": 9, "k": 1}, reason="too large"))
+    found = Search(examples=1, covered={}, minimal=_large(axes={"m": 1, "n": 11, "k": 1}, reason="too large"))
     monkeypatch.setattr("robust_kbench.search.search", lambda *_, **__: found)
-    record = evaluator.evaluate(submission, tier="quick", seed=_seed_without(9))
+    record = evaluator.evaluate(submission, tier="quick", seed=_seed_without(11))
     assert (record.status, record.reason, record.search) == ("incorrect", "too large", found)
     assert record.timings == ()
 

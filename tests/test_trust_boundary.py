@@ -30,7 +30,7 @@ from robust_kbench.schema.record import RunRecord
 if TYPE_CHECKING:
     from conftest import Submit
 
-SECRET_SEED = 0x1B7D3A95C64E21
+SECRET_SEED = 0x1B7D3A95C64E22
 Stop = Callable[[Worker], None]
 
 
@@ -117,7 +117,8 @@ def _secrets(seed: int) -> tuple[int, dict[str, bytes]]:
     """The number of a case of the suite that is large enough, and what only the judge may know of it, as bytes."""
     task = load_task("norm/rmsnorm")
     varied = tuple(f"contiguous {name}" for name in ("normal", "uniform", "lognormal"))
-    number, case = next((n, case) for n, case in enumerate(checked_cases(seed)) if str(case).endswith(varied))
+    cases = enumerate(checked_cases(seed))
+    number, case = next((n, case) for n, case in cases if str(case).endswith(varied) and case.axes["cols"] >= 8)
     reference = Reference(task)
     inputs = make_inputs(task.spec, case)
     exact, rounded = reference.exact(inputs)["y"], reference.native(inputs)["y"]

@@ -77,7 +77,7 @@ def _searched(record: RunRecord, path: str) -> Iterator[str]:
     """The smallest failing case, how to see it again, and the line that adds it to every later suite of the task."""
     if record.search is None:
         return
-    calls = f"{record.search.examples} further calls"
+    calls = f"{record.search.examples} further call{'s' * (record.search.examples != 1)}"
     if (case := record.search.minimal) is None:
         yield f"  searched  {calls}: nothing failed"
         return

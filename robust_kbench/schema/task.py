@@ -140,12 +140,12 @@ class Output(Strict):
 class Property(Strict):
     """What the op does to related inputs; holds without a reference, so also where float64 is too expensive.
 
-    homogeneous: inputs times 2**j give outputs times 2**(j * degree), bit for bit but in float16. additive: on integers,
-    the outputs of two values of an input add up, bit for bit. shift_invariant: a constant added to each row of an
-    input changes nothing (a softmax; a norm cancels too much). permutes: a permutation along an axis of the inputs
-    permutes the outputs. symmetric: a permutation along an axis that is summed over changes nothing. causal: later
-    positions of an axis change nothing in earlier ones, bit for bit. sums_to: the outputs' last axis sums to a value.
-    reseeded: random outputs differ from those of the next seed as two draws of their law do.
+    homogeneous: inputs times 2**j give outputs times 2**(j * degree), bit for bit but in float16. additive: on
+    integers, the outputs of two values of an input add up, bit for bit. shift_invariant: a constant added to each row
+    of an input changes nothing (a softmax; a norm cancels too much). permutes: a permutation along an axis of the
+    inputs permutes the outputs. symmetric: a permutation along an axis that is summed over changes nothing. causal:
+    later positions of an axis change nothing in earlier ones, bit for bit. sums_to: the outputs' last axis sums to a
+    value. reseeded: random outputs differ from those of the next seed as two draws of their law do.
     """
 
     kind: Literal[
