@@ -20,7 +20,7 @@ from robust_kbench.isolation.protocol import Raised
 from robust_kbench.languages import cuda
 from robust_kbench.languages.built import Built
 from robust_kbench.schema.submission import Submission
-from robust_kbench.schema.task import FloatDType, Task
+from robust_kbench.schema.task import FloatDType, Precision, Task
 
 LOAD_TIMEOUT_S = 60.0
 _BUILD_THREADS = 2
@@ -33,6 +33,8 @@ class Contestant:
     name: str
     submission: Submission
     built: dict[FloatDType, Built]
+    precision: Precision = "ieee"
+    """The task's contract, which PyTorch in the worker is set to."""
     instrument: Callable[[FloatDType], Built] | None = None
     """Builds for the emulator's checker; None where kernels are not emulated."""
 
@@ -72,7 +74,8 @@ class Contestant:
         worker = pool.start(built.flavour, arena, allowance)
         try:
             spin = device.handshake == "spin"
-            answer = worker.load(built.load_request(device.kind), spin=spin, timeout_s=LOAD_TIMEOUT_S)
+            request = built.load_request(device.kind) | {"precision": self.precision}
+            answer = worker.load(request, spin=spin, timeout_s=LOAD_TIMEOUT_S)
             if isinstance(answer, Raised):
                 raise WorkerCrashed(f"{answer} (while it was imported)", worker.log)
         except BaseException:
@@ -104,4 +107,4 @@ def build(
         built = dict(zip(distinct, threads.map(build_one, distinct), strict=True))
     every = {dtype: built.get(dtype, built[distinct[0]]) for dtype in dtypes}
     is_emulated = built[distinct[0]].execution == "emulated"
-    return Contestant(name, submission, every, instrument if is_emulated else None)
+    return Contestant(name, submission, every, task.precision, instrument if is_emulated else None)

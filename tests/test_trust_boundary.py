@@ -95,6 +95,14 @@ raise RuntimeError([word in text for word in ("OMP_NUM_THREADS", "KBENCH_TEST_AP
     assert told(record) == "[True, False, False]"
 
 
+def test_a_worker_starts_without_pytorchs_reduced_precision(evaluator: Evaluator, submit: Submit) -> None:
+    body = """
+matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+raise RuntimeError([matmul.allow_tf32, cudnn.allow_tf32, matmul.allow_bf16_reduced_precision_reduction])
+"""
+    assert told(evaluator.evaluate(submit(python(body)), tier="quick", case=0)) == "[False, False, False]"
+
+
 def test_neither_seed_nor_expected_output_is_in_the_memory_of_a_worker(
     evaluator: Evaluator, submit: Submit, at_every_stop: Callable[[Stop], None]
 ) -> None:

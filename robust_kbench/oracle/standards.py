@@ -57,7 +57,7 @@ def standard_for(
         return _ulps(name, exact, native, _placement(task, case), surroundings)
     if case.probe in ("identity", "integers", "stall"):
         return _probe(task, name, case, inputs, exact, native)
-    return rule(task, name, case, inputs, exact, native)
+    return rule(task, name, case, inputs, exact, native, surroundings)
 
 
 def rule(
@@ -67,6 +67,7 @@ def rule(
     inputs: Inputs,
     exact: Tensors,
     native: Tensors,
+    surroundings: Surroundings | None = None,
     *,
     limits: Triple | None = None,
 ) -> ThreeMetrics:
@@ -82,6 +83,7 @@ def rule(
         input_scale=_largest_input(inputs),
         placement=_placement(task, case),
         is_row_by_row=case.probe == "range",
+        nearby=[(near[name], answer[name]) for near, answer in surroundings.pairs] if surroundings else (),
         limits=limits,
     )
 

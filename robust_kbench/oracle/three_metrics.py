@@ -21,7 +21,7 @@ infinities must stand where float64, rounded to the output's dtype, has them, un
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import torch
@@ -45,9 +45,11 @@ _NAMES = ("whole tensor", "worst row", "worst element")
 class ThreeMetrics:
     """Holds answers to the rule. `exact` is float64; `native` is PyTorch's own answer, whose errors widen the limits.
 
-    Without `native` the limits are those of `dtype` alone. `input_scale` is the largest input magnitude, the
-    yardstick where the exact answer is zero everywhere. `is_row_by_row` drops the floor under s_row, where rows differ
-    in magnitude on purpose. `limits`, where given, replace all that is derived here.
+    Without `native` the limits are those of `dtype` alone. `nearby` are pairs of exact and native answers to inputs
+    near the case's own, which tell PyTorch's error apart from its luck where there are few elements. `input_scale` is
+    the largest input magnitude, the yardstick where the exact answer is zero everywhere. `is_row_by_row` drops the
+    floor under s_row, where rows differ in magnitude on purpose. `limits`, where given, replace all that is derived
+    here.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class ThreeMetrics:
         input_scale: float = 1.0,
         placement: Placement = "match",
         is_row_by_row: bool = False,
+        nearby: Sequence[tuple[torch.Tensor, torch.Tensor]] = (),
         limits: Triple | None = None,
     ) -> None:
         self._shape, self._dtype, self._placement = exact.shape, dtype, placement
@@ -74,7 +77,11 @@ class ThreeMetrics:
         self._norm = float(torch.linalg.vector_norm(self._rows))
         overall = self._norm / math.sqrt(max(1, self._rows.numel())) or input_scale
         self._least_scale = _TINY if is_row_by_row else _ROW_FLOOR * overall + _TINY
-        self.limits: Triple = limits or self._own_limits(native, reduction, slack)
+        pairs = [] if native is None else [self._native_errors(native)]
+        for near_exact, near_native in nearby:
+            near = ThreeMetrics(near_exact, None, dtype=dtype, reduction=reduction, input_scale=input_scale)
+            pairs.append(near._native_errors(near_native))
+        self.limits: Triple = limits or self._own_limits(pairs, reduction, slack)
 
     def judge(self, answer: torch.Tensor) -> Judgement:
         """The three errors of `answer`."""
@@ -91,14 +98,22 @@ class ThreeMetrics:
             wrong = torch.where(self._special, self._is_misplaced(values), wrong)
         return wrong.reshape(self._shape)
 
-    def _own_limits(self, native: torch.Tensor | None, reduction: int, slack: float) -> Triple:
+    def _own_limits(self, own: Sequence[Triple], reduction: int, slack: float) -> Triple:
+        """`own`: PyTorch's errors."""
         unit = UNIT_ROUNDOFF[self._dtype]
         base = unit + _HEADROOM * math.sqrt(max(reduction, 1)) * min(2.0**-24, unit)
         count, length = max(1, self._rows.numel()), max(1, self._rows.shape[1])
         floors = (1.0 + 3.0 / math.sqrt(count)) * base, (1.5 + 2.5 / math.sqrt(length)) * base, 4.0 * base
-        own = floors if native is None else self._errors(native)
-        first, second, third = (_widened(floor, slack * error) for floor, error in zip(floors, own, strict=True))
-        return floors if native is None else (first, second, third)
+        for errors in own:
+            first, second, third = (_widened(floor, slack * error) for floor, error in zip(floors, errors, strict=True))
+            floors = first, second, third
+        return floors
+
+    def _native_errors(self, native: torch.Tensor) -> Triple:
+        """PyTorch's errors where its answer is a number: an overflow excuses nothing, here or elsewhere."""
+        values = _as_rows(native)
+        spoilt = ~values.isfinite()
+        return self._errors(torch.where(spoilt, self._rows.to(values.dtype), values) if bool(spoilt.any()) else native)
 
     def _errors(self, answer: torch.Tensor) -> Triple:
         """Block by block, in float64, in two buffers that stay in the cache."""
@@ -112,7 +127,7 @@ class ThreeMetrics:
             squares = torch.zeros(len(scale), dtype=torch.float64)
             for piece in pieces:
                 error = self._error(values[rows, piece], (rows, piece), buffers[0])
-                squares += torch.linalg.vector_norm(error, dim=1).square_()
+                squares += _row_norms(error).square_()
                 exact = self._rows[rows, piece]
                 denominator = torch.abs(exact, out=_shaped(buffers[1], exact)).add_(scale)
                 element_worst = _larger(element_worst, error.div_(denominator))
@@ -181,9 +196,15 @@ def _as_rows(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _row_scale(rows: torch.Tensor, least: float) -> torch.Tensor:
-    norms = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+    norms = _row_norms(rows).unsqueeze(1)
     scale: torch.Tensor = norms.div_(math.sqrt(rows.shape[1])).clamp_(min=least)
     return scale
+
+
+def _row_norms(rows: torch.Tensor) -> torch.Tensor:
+    # PyTorch's norm goes row by row, which for rows of one element takes ten times as long.
+    norms: torch.Tensor = torch.linalg.vector_norm(rows, dim=1) if rows.shape[1] > 1 else rows[:, 0].abs()
+    return norms
 
 
 def _is_all_finite(rows: torch.Tensor, dtype: torch.dtype) -> bool:

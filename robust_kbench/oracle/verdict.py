@@ -18,13 +18,14 @@ from robust_kbench.oracle.judgement import Judgement, Standard, refusal
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.sampled import is_costly, sample
 from robust_kbench.oracle.standards import rule, standard_for
-from robust_kbench.oracle.surroundings import survey
+from robust_kbench.oracle.surroundings import Surroundings, glance, survey
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, CaseStatus, Metrics
 from robust_kbench.schema.task import Task
 
 Limits = Mapping[str, tuple[float, ...]]
+Tensors = Mapping[str, torch.Tensor]
 _SHORT_CUT_FACTOR = 2.0  # float64 skipped: PyTorch's own error and the candidate's may add up
 
 
@@ -75,7 +76,8 @@ class Judge:
     def __init__(self, task: Task, reference: Reference) -> None:
         self._task = task
         self._reference = reference
-        self._counts_ulps = "ulp" in map(task.comparison_of, task.outputs.values())
+        comparisons = set(map(task.comparison_of, task.outputs.values()))
+        self._counts_ulps, self._measures = "ulp" in comparisons, "rule" in comparisons
         self._last: tuple[Case, Inputs, Expected] | None = None
 
     def expect(self, case: Case, inputs: Inputs) -> Expected:
@@ -99,7 +101,7 @@ class Judge:
 
     def _in_full(self, case: Case, inputs: Inputs) -> Expected:
         exact, native = self._reference.exact(inputs), self._reference.native(inputs)
-        around = survey(self._reference, inputs, exact) if self._counts_ulps else None
+        around = self._surroundings(inputs, exact, native)
         standards: dict[str, Standard] = {
             name: standard_for(self._task, name, case, inputs, exact, native, around) for name in self._task.outputs
         }
@@ -107,6 +109,11 @@ class Judge:
             spoilt = reached(self._reference, inputs)
             standards = {name: Contained(own, exact[name], spoilt[name]) for name, own in standards.items()}
         return Expected(exact, native, standards)
+
+    def _surroundings(self, inputs: Inputs, exact: Tensors, native: Tensors) -> Surroundings | None:
+        if self._counts_ulps:
+            return survey(self._reference, inputs, exact)
+        return glance(self._reference, inputs, native) if self._measures else None
 
     def verdict(self, seen: Observation, inputs: Inputs, *, with_digest: bool = True) -> Verdict:
         """Hold one observation to the rule, against float64. The digest is for results that go into a record."""

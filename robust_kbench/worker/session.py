@@ -58,12 +58,13 @@ class _Session:
             getattr(self, f"_{request['op']}")(request)
 
     def _load(self, request: dict[str, Any]) -> None:
-        from robust_kbench.worker import arguments, devices, emulated, loaders
+        from robust_kbench.worker import arguments, devices, emulated, loaders, precision
 
         self._spin = request["spin"]
         self._arena = arguments.Arena(self._arena_fd, request["arena_bytes"])
         self._device = devices.DEVICES[request["device"]]()
         os.environ.update(request["environment"])
+        precision.set_precision(request["precision"])
         try:
             self._kernel = loaders.load(request)
             self._abi = request["abi"]

@@ -297,3 +297,23 @@ def test_a_nan_out_of_place_is_reported_as_wrong_and_one_in_place_is_not() -> No
     exact = torch.tensor([NAN, INF, 1.0, 2.0], dtype=torch.float64)
     assert _is_wrong(torch.tensor([NAN, INF, 1.0, 2.0]), exact).tolist() == [False] * 4
     assert _is_wrong(torch.tensor([0.0, -INF, NAN, INF]), exact).tolist() == [True] * 4
+
+
+def test_where_pytorch_is_not_finite_its_other_errors_still_count() -> None:
+    exact = _exact(16, 16)
+    native = exact.half() * 1.01
+    plain = ThreeMetrics(exact, native, dtype=torch.float16, reduction=1).limits
+    native[3, 4] = NAN
+    spoilt = ThreeMetrics(exact, native, dtype=torch.float16, reduction=1).limits
+    assert spoilt[0] == pytest.approx(plain[0], rel=0.05)
+    assert spoilt[0] > 0.015  # twice one percent, not half precision's own 1e-3
+
+
+def test_pytorchs_luck_on_a_small_case_is_made_up_for_by_its_neighbours() -> None:
+    exact = _exact(2, 4)
+    lucky, usual = exact.half(), exact.half() * 1.01
+    alone = ThreeMetrics(exact, lucky, dtype=torch.float16, reduction=1)
+    among = ThreeMetrics(exact, lucky, dtype=torch.float16, reduction=1, nearby=[(exact, lucky), (exact, usual)])
+    assert not alone.judge(usual).is_accepted
+    assert among.judge(usual).is_accepted
+    assert not among.judge(exact.half() * 1.03).is_accepted
