@@ -57,6 +57,22 @@ def test_an_answer_that_differs_in_the_last_place_is_a_warning(evaluator: Evalua
     assert finding.evidence["differing"] == 4096
 
 
+def test_the_bits_of_a_property_are_not_asked_of_a_kernel_that_does_not_repeat_its_own(
+    evaluator: Evaluator, submit: Submit
+) -> None:
+    body = f"{OFTEN}y = {ANSWER}\ny[0].view(torch.int32).add_(int(len(CALLS) == 1))\nreturn y"
+    record = _judged(evaluator, submit, body)
+    assert record.status == "passed", record.reason
+    assert [finding.severity for finding in record.findings] == ["warn"]
+
+
+def test_a_kernel_that_repeats_its_bits_is_held_to_those_of_a_property(evaluator: Evaluator, submit: Submit) -> None:
+    """It is off by one in the last place, but not for the small weights that the property tries."""
+    record = _judged(evaluator, submit, f"y = {ANSWER}\ny.view(torch.int32).add_(int(weight.max() > 0.1))\nreturn y")
+    assert record.status == "incorrect"
+    assert record.reason.startswith("homogeneous in weight: times 2**-8: ")
+
+
 def test_a_second_answer_that_is_wrong_makes_the_case_incorrect(evaluator: Evaluator, submit: Submit) -> None:
     record = _judged(evaluator, submit, f"{OFTEN}return {ANSWER} * (1 + (len(CALLS) % 2 == 0))")
     assert record.status == "incorrect"
