@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from products import Answer, coarse_inputs, one_term_short, rounded, term_by_term, truncated, zero_element
 from specimens import make_task
 
 from robust_kbench.cases.draw import Draw
@@ -44,7 +44,6 @@ ROWS: dict[str, Any] = {
 DTYPES = ["float32", "float16", "bfloat16"]
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 WORK = 2.0 * 200 * 136 * 96
-Answer = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def _task(source: str = PRODUCT, **changes: Any) -> LoadedTask:
@@ -89,31 +88,9 @@ def _some(case: Case, draw: Draw) -> torch.Tensor:
     return torch.tensor(sorted(draw.shuffled(range(case.axes["m"]))[:SLICES]))
 
 
-def _rounded(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return exact.to(a.dtype)
-
-
-def _truncated(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    dropped = {torch.float32: 0, torch.bfloat16: 16, torch.float16: 13}[a.dtype]
-    return (exact.float().view(torch.int32) >> dropped << dropped).view(torch.float32).to(a.dtype)
-
-
-def _term_by_term(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    total = torch.zeros(a.shape[0], b.shape[1])
-    for column, row in zip(a.T.float(), b.float(), strict=True):
-        total += column[:, None] * row[None]
-    return total.to(a.dtype)
-
-
 def _split(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     wide, tall = a.float(), b.float()
     return (wide[:, ::2] @ tall[::2] + wide[:, 1::2] @ tall[1::2]).to(a.dtype)
-
-
-def _zero_element(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    answer = exact.to(a.dtype)
-    answer.view(-1)[int(answer.abs().argmax())] = 0
-    return answer
 
 
 def _zero_tile(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -128,24 +105,15 @@ def _last_row_missing(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> 
     return answer
 
 
-def _one_term_short(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return (exact - a[:, -1:].double() @ b[-1:].double()).to(a.dtype)
-
-
 def _one_term_short_in_one_row(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     answer = exact.clone()
     answer[150] -= a[150, -1].double() * b[-1].double()
     return answer.to(a.dtype)
 
 
-def _coarse_inputs(exact: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    keep = torch.bfloat16 if a.dtype == torch.float32 else torch.float8_e4m3fn
-    return (a.to(keep).float() @ b.to(keep).float()).to(a.dtype)
-
-
 @pytest.mark.usefixtures("_each_way")
 @every_dtype
-@pytest.mark.parametrize("honest", [_rounded, _truncated, _term_by_term, _split])
+@pytest.mark.parametrize("honest", [rounded, truncated, term_by_term, _split])
 @pytest.mark.parametrize("distribution", ["normal", "uniform", "lognormal"])
 def test_an_honest_product_is_accepted(dtype: str, honest: Answer, distribution: Any) -> None:
     judgement = _judge(honest, _case(dtype, distribution=distribution))
@@ -155,7 +123,7 @@ def test_an_honest_product_is_accepted(dtype: str, honest: Answer, distribution:
 
 @pytest.mark.usefixtures("_each_way")
 @every_dtype
-@pytest.mark.parametrize("wrong", [_zero_element, _zero_tile, _last_row_missing, _one_term_short, _coarse_inputs])
+@pytest.mark.parametrize("wrong", [zero_element, _zero_tile, _last_row_missing, one_term_short, coarse_inputs])
 def test_a_wrong_product_is_refused(dtype: str, wrong: Answer) -> None:
     judgement = _judge(wrong, _case(dtype))
     assert not judgement.is_accepted
@@ -165,10 +133,10 @@ def test_a_wrong_product_is_refused(dtype: str, wrong: Answer) -> None:
 
 @pytest.mark.usefixtures("_each_way")
 @every_dtype
-@pytest.mark.parametrize("wrong", [_one_term_short, _one_term_short_in_one_row, _zero_element])
+@pytest.mark.parametrize("wrong", [one_term_short, _one_term_short_in_one_row, zero_element])
 def test_on_integers_one_missing_term_shows_in_every_dtype(dtype: str, wrong: Answer) -> None:
     case = _case(dtype, probe="integers")
-    assert _judge(_rounded, case).is_accepted
+    assert _judge(rounded, case).is_accepted
     assert not _judge(wrong, case).is_accepted
 
 
@@ -196,7 +164,7 @@ def test_its_verdict_is_as_strict_as_that_of_the_whole_reference(dtype: str) -> 
     full = rule(task.spec, "c", case, inputs, reference.exact(inputs), reference.native(inputs))
     standard = _sample(task, case, inputs).standards["c"]
     a, b = inputs.tensors.values()
-    for wrong in (_zero_element, _zero_tile, _one_term_short, _coarse_inputs):
+    for wrong in (zero_element, _zero_tile, one_term_short, coarse_inputs):
         answer = wrong(a.double() @ b.double(), a, b)
         assert 0.45 < standard.judge(answer).ratio / full.judge(answer).ratio < 1.1
 
@@ -228,9 +196,9 @@ def test_an_op_that_is_judged_in_ulps_bounds_no_average(dtype: str, distribution
     standard = _sample(task, case, inputs).standards["c"]
     a = inputs.tensors["a"]
     exact = torch.nn.functional.silu(a.double())
-    assert standard.judge(_truncated(exact, a, a)).is_accepted
+    assert standard.judge(truncated(exact, a, a)).is_accepted
     assert not standard.judge((exact * 1.05).to(a.dtype)).is_accepted
-    assert not standard.judge(_zero_element(exact, a, a)).is_accepted
+    assert not standard.judge(zero_element(exact, a, a)).is_accepted
 
 
 @pytest.mark.usefixtures("_each_way")
