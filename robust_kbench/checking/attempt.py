@@ -72,8 +72,7 @@ class Attempt:
         answers = []
         for inputs in relation.calls:
             observation = self.seen[0] if inputs is self.inputs else self._call(inputs, *self._plain)
-            if observation.ending != "returned" or observation.problems:
-                self._results.append(self._judge.verdict(observation, inputs).result)
+            if self._is_lost(observation, inputs):
                 return
             answers.append(observation.outputs)
         with self._watch.measure("references"):
@@ -86,12 +85,21 @@ class Attempt:
             self._results.append(self._results[0].model_copy(update={"status": "incorrect", "reason": problem[:1000]}))
 
     def _varies(self, inputs: Inputs, answer: Mapping[str, torch.Tensor]) -> bool:
-        """Whether further calls on equal inputs give other bits than `answer`."""
+        """Whether further calls on equal inputs give other bits than `answer`; one that gives none is a failure."""
         for _ in range(_REPEATS):
-            again = self._call(inputs, *self._plain).outputs
-            if any(not torch.equal(again.get(name, tensor.new_empty(0)), tensor) for name, tensor in answer.items()):
+            observation = self._call(inputs, *self._plain)
+            if self._is_lost(observation, inputs):
+                return False
+            if any(not torch.equal(observation.outputs[name], tensor) for name, tensor in answer.items()):
                 return True
         return False
+
+    def _is_lost(self, observation: Observation, inputs: Inputs) -> bool:
+        """Whether a call has no answer that others could be held to; then that is a result of its own."""
+        if observation.ending == "returned" and not observation.problems:
+            return False
+        self._results.append(self._judge.verdict(observation, inputs).result)
+        return True
 
     @property
     def _plain(self) -> tuple[Built, Mode | None]:

@@ -66,6 +66,14 @@ def test_the_bits_of_a_property_are_not_asked_of_a_kernel_that_does_not_repeat_i
     assert [finding.severity for finding in record.findings] == ["warn"]
 
 
+def test_a_kernel_that_dies_while_it_is_asked_to_repeat_its_bits_has_crashed(
+    evaluator: Evaluator, submit: Submit
+) -> None:
+    body = f"{OFTEN}if len(CALLS) == 4: os._exit(1)\ny = {ANSWER}\n"
+    record = _judged(evaluator, submit, body + "y[0].view(torch.int32).add_(int(len(CALLS) == 1))\nreturn y")
+    assert record.status == "crashed"
+
+
 def test_a_kernel_that_repeats_its_bits_is_held_to_those_of_a_property(evaluator: Evaluator, submit: Submit) -> None:
     """It is off by one in the last place, but not for the small weights that the property tries."""
     record = _judged(evaluator, submit, f"y = {ANSWER}\ny.view(torch.int32).add_(int(weight.max() > 0.1))\nreturn y")
