@@ -6,21 +6,24 @@ import datetime
 import secrets
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
 import torch
 
 from robust_kbench import guards, machine_lock
-from robust_kbench.baselines import baselines_for
+from robust_kbench.baselines import EAGER, baselines_for
+from robust_kbench.cases.contract import held_to
 from robust_kbench.cases.large import large_case
 from robust_kbench.cases.space import Budget, Space
 from robust_kbench.cases.suite import BUDGETS, INTERPRETED, draw_suite
 from robust_kbench.checking import Checker
 from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device, machine, open_device
+from robust_kbench.devices.limits import known_limits
 from robust_kbench.errors import BuildError, HarnessError, KBenchError, SpecError, Unsupported, UsageError
+from robust_kbench.guards import floor
 from robust_kbench.isolation.pool import WarmPool, flavour_of
 from robust_kbench.oracle.judgement import RULE
 from robust_kbench.oracle.reference import Reference, precision_facts
@@ -31,12 +34,13 @@ from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.documents import printable
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import CaseResult, RunRecord, Search, Status, Tier, Timing
+from robust_kbench.schema.record import CaseResult, RunRecord, Search, Status, Tier, Timing, decode_samples
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType
 from robust_kbench.stopwatch import Stopwatch
+from robust_kbench.timing.floor import task_floor
 from robust_kbench.timing.measure import measure
-from robust_kbench.timing.session import CANDIDATE
+from robust_kbench.timing.session import CANDIDATE, CONTROL
 
 _SEED_BITS = 53
 
@@ -99,6 +103,7 @@ class Evaluator:
         if submission.file.task != loaded.spec.name:
             raise UsageError(f"{submission.name} is a submission to {submission.file.task}, not to {loaded.spec.name}")
         dtypes = _declared_dtypes(submission, loaded)
+        loaded = _under_its_contract(submission, loaded)
         run = _Run(submission, loaded, dtypes, tier, seed, case, self._pool, self.device, watch, progress)
         return run.record()
 
@@ -232,13 +237,14 @@ class _Run:
 
     def _time(self, candidate: Contestant, suite: Suite) -> None:
         with self._watch.measure("timing"):
-            contestants = [candidate, *map(self._build_baseline, baselines_for(self._task, self._tier))]
+            baselines = [self._build_baseline(each) for each in baselines_for(self._task, self._tier)]
+            contestants = [candidate, *baselines, *self._control(baselines)]
             measured = measure(
                 self._task.spec, contestants, suite.timed, self._tier,
                 judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
             )  # fmt: skip
         self._outcome.is_timed = True
-        self._outcome.timings = measured.timings
+        self._outcome.timings = [self._held_to_the_floor(timing) for timing in measured.timings]
         self._outcome.findings += measured.findings
         self._outcome.cases += _worst_of_each(measured.results)
         self._seen += measured.seen
@@ -247,6 +253,23 @@ class _Run:
             if self._outcome.status is Status.PASSED:
                 self._end(Status.INCORRECT, measured.failure)
 
+    def _held_to_the_floor(self, timing: Timing) -> Timing:
+        """`timing` with the least time that its work takes here; an impossible one is a finding."""
+        spec, limits = self._task.spec, known_limits(self._device, measure=self._tier != "quick")
+        bound, measured = (
+            task_floor(spec, timing.axes, timing.dtype, peaks) for peaks in (limits.bound, limits.measured)
+        )
+        times_ns = [ns for session in timing.sessions for ns in decode_samples(session.samples[CANDIDATE])]
+        axes = " ".join(f"{name}={size}" for name, size in timing.axes.items())
+        self._outcome.findings += floor.inspect_times(f"{axes} {timing.dtype}", times_ns, bound, measured)
+        least = measured or bound
+        return timing.model_copy(update={"floor_us": round(least.ns / 1e3, 3) if least else None})
+
+    def _control(self, baselines: Sequence[Contestant]) -> list[Contestant]:
+        """Eager PyTorch once more: how far two equals differ. Tier quick, which ranks nothing, goes without."""
+        eager = next(baseline for baseline in baselines if baseline.name == EAGER)
+        return [] if self._tier == "quick" else [replace(eager, name=CONTROL)]
+
     def _build_baseline(self, baseline: Submission) -> Contestant:
         try:
             return build(baseline.name, baseline, self._task.spec, self._dtypes, self._device, self._pool.scratch())
@@ -254,9 +277,8 @@ class _Run:
             raise HarnessError(f"baseline {baseline.name} of {self._task.spec.name}: {error}") from None
 
     def _guard(self) -> None:
-        findings = guards.inspect(self._seen)
-        self._outcome.findings += findings
-        objection = next((finding for finding in findings if finding.severity == "reject"), None)
+        self._outcome.findings += guards.inspect(self._seen)
+        objection = next((finding for finding in self._outcome.findings if finding.severity == "reject"), None)
         # Where undefined behaviour spoilt the cases, none may be left that was checked.
         if objection and self._outcome.status in (Status.PASSED, Status.UNSUPPORTED):
             self._end(Status.REJECTED, f"{objection.guard}: {objection.message}")
@@ -276,7 +298,7 @@ class _Run:
             author=printable(file.author),
             language=file.language,
             abi=self._submission.abi,
-            precision=file.precision or spec.precision,
+            precision=spec.precision,
             dtypes=self._dtypes,
             device=self._device.kind,
             execution=outcome.execution,
@@ -321,6 +343,14 @@ def _declared_dtypes(submission: Submission, task: LoadedTask) -> tuple[FloatDTy
                 f"{submission.name}/submission.yaml: dtypes: {task.spec.name} has no {dtype}; it has {known}"
             )
     return declared
+
+
+def _under_its_contract(submission: Submission, task: LoadedTask) -> LoadedTask:
+    """The task as the submission's own precision contract has it, which may be stricter. Raises SpecError."""
+    try:
+        return replace(task, spec=held_to(task.spec, submission.file.precision))
+    except SpecError as error:
+        raise SpecError(f"{submission.name}/submission.yaml: {error}") from None
 
 
 def _position(suite: Suite) -> Callable[[CaseResult], int]:

@@ -9,11 +9,11 @@ from typing import Literal
 
 from robust_kbench.schema.record import Seconds
 
-Stage = Literal["start", "build", "check", "timing", "kernels", "references"]
+Stage = Literal["start", "build", "check", "timing", "kernels", "inputs", "judging"]
 
 
 class Stopwatch:
-    """Adds up seconds by stage; `kernels` and `references` lie within `check` and `timing`."""
+    """Adds up seconds by stage; `kernels`, `inputs` and `judging` lie within `check` and `timing`."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()

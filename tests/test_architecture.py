@@ -21,9 +21,9 @@ ROWS: tuple[set[str], ...] = (
     {"cases", "languages", "devices", "guards", "worker", "store"},
     {"oracle", "isolation", "emulation"},
     {"baselines", "contestant", "audit"},
-    {"checking", "search", "timing"},
-    {"evaluate", "scoring"},
-    {"leaderboard"},
+    {"checking", "search", "timing", "doctor"},
+    {"evaluate", "scoring", "profiling"},
+    {"leaderboard", "plots"},
     {"cli", "pytest_plugin", "scaffold"},
     {"__main__"},
 )  # fmt: skip

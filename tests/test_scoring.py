@@ -85,3 +85,47 @@ def test_a_loaded_machine_costs_the_rank() -> None:
     ranked = {"tier": "full", "replay": False, "execution": "native", "handshake": "spin", "status": Status.PASSED}
     assert make_record(timings=(quiet,), **ranked).is_rankable
     assert not make_record(timings=(quiet, loaded), **ranked).is_rankable
+
+
+def test_the_control_is_no_baseline() -> None:
+    scored = score_case(timing(session(candidate=100_000, eager=200_000, control=150_000)))
+    assert scored.fastest == "eager"
+    assert set(scored.speedups) == {"eager"}
+
+
+@pytest.mark.parametrize("control", [190_000, 220_000])
+def test_a_difference_that_equals_show_counts_as_none(control: int) -> None:
+    noisy = timing(*[session(candidate=200_000, eager=208_000, control=control)] * 3)
+    calm = timing(*[session(candidate=200_000, eager=208_000, control=208_000)] * 3)
+    assert score(record(noisy))["float32"].verdict == "same"
+    assert score(record(noisy))["float32"].margin == pytest.approx(max(208_000 / control, control / 208_000) - 1, 1e-3)
+    assert score(record(calm))["float32"].verdict == "faster"
+    assert score(record(calm))["float32"].margin == 0.005
+
+
+def test_the_noise_of_one_case_is_the_margin_of_all() -> None:
+    calm = timing(session(candidate=100_000, eager=200_000, control=200_000))
+    noisy = timing(session(candidate=100_000, eager=200_000, control=206_000))
+    assert [case.margin for case in score(record(calm, noisy))["float32"].cases] == pytest.approx([0.03, 0.03], 1e-2)
+
+
+def test_without_a_control_two_percent_count_as_none() -> None:
+    assert score_case(timing(session(candidate=100_000, eager=101_500))).verdict == "same"
+
+
+def test_the_margin_is_never_below_the_handshake() -> None:
+    tiny = timing(session(candidate=10_000, eager=10_000, control=10_000))
+    assert score(record(tiny))["float32"].margin == pytest.approx(0.02, rel=1e-3)
+
+
+def test_the_worst_case_stands_beside_the_mean() -> None:
+    scores = score(
+        record(timing(session(candidate=100_000, eager=400_000)), timing(session(candidate=100_000, eager=50_000)))
+    )
+    assert scores["float32"].worst.speedup.value == pytest.approx(0.5, rel=1e-3)
+
+
+def test_the_share_of_the_floor_is_a_mean_over_cases() -> None:
+    cases = [timing(session(candidate=100_000, eager=400_000)).model_copy(update={"floor_us": f}) for f in (80, 20)]
+    assert score(record(*cases))["float32"].floor_share == pytest.approx(0.4, rel=1e-3)
+    assert score(record(timing(session(candidate=100_000, eager=400_000))))["float32"].floor_share is None

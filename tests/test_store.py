@@ -194,8 +194,10 @@ def _largest(name: str, tier: Tier) -> RunRecord:
         make_result(**case.model_dump(), output=next(iter(task.outputs)), errors=metrics, limits=metrics)
         for case in (*suite.checked, *timed)
     ]
-    names = ["candidate", "eager"] if tier == "quick" else ["candidate", "eager", "compile", *task.baselines]
+    names = ["candidate", "eager"] if tier == "quick" else ["candidate", "eager", "compile", *task.baselines, "control"]
     samples = {name: encode_samples(range(10**6, 10**6 + plan.max_rounds)) for name in names}
-    sessions = (Session(samples=samples, foreign_load=0.012),) * plan.sessions
-    timings = [Timing(axes=case.axes, dtype=case.dtype, sessions=sessions) for case in suite.timed]
+    first_us = dict.fromkeys(names, 1234567.891)
+    session = Session(samples=samples, foreign_load=0.012, stop="precision", first_call_us=first_us)
+    sessions = (session,) * (plan.sessions + plan.more_sessions)
+    timings = [Timing(axes=case.axes, dtype=case.dtype, sessions=sessions, floor_us=12.345) for case in suite.timed]
     return make_record(tier=tier, cases=tuple(results), timings=tuple(timings))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import torch
 
-from robust_kbench.audit.input_variants import Ignored, Rounded, Swapped, ignorable, swappable
+from robust_kbench.audit.input_variants import Ignored, Rounded, Swapped, as_the_contract_allows, ignorable, swappable
 from robust_kbench.audit.mutations import MUTATIONS
 from robust_kbench.audit.non_answers import NON_ANSWERS, Copy
 from robust_kbench.audit.setting import Setting, Tensors
 from robust_kbench.audit.variants import Kind, Variant
+from robust_kbench.cases.contract import rounding
 from robust_kbench.cases.values import Inputs
 from robust_kbench.schema.task import Output, Task
 
@@ -25,6 +26,9 @@ def generic_variants(task: Task) -> Iterator[Variant]:
     yield Variant("pytorch", "honest", "PyTorch in the case's dtype.", _native)
     yield Variant("rounded_once", "honest", "Float64, rounded once.", _rounded_once)
     yield Variant("float32_inside", "honest", "Float32 from the inputs on, rounded once.", _float32_inside)
+    if any(rounding(task.precision, dtype).factor_digits for dtype in task.dtypes):
+        description = "PyTorch on inputs rounded as far as the contract allows."
+        yield Variant("inputs_of_the_contract", "honest", description, as_the_contract_allows)
     for name, output in task.outputs.items():
         yield from _spoilt(task, name, output)
     for name in ignorable(task):

@@ -10,26 +10,29 @@ import torch
 
 from robust_kbench.audit.lower_precision import lower
 from robust_kbench.audit.setting import Setting, Tensors
+from robust_kbench.cases.contract import rounding
 from robust_kbench.cases.values import Inputs
+from robust_kbench.oracle.digits import rounded
 from robust_kbench.schema.task import Task
 
 
 @dataclass(frozen=True)
 class Rounded:
-    """The reference of inputs rounded to the next lower precision: all of them, or one."""
+    """The reference of inputs rounded to less than the contract allows: all of them, or one."""
 
     only: str | None = None
 
     def __call__(self, setting: Setting) -> Tensors:
         """PyTorch's answer to the rounded inputs."""
-        return _answer(
-            setting,
-            {
-                name: lower(tensor)
-                for name, tensor in setting.inputs.tensors.items()
-                if tensor.is_floating_point() and self.only in (None, name)
-            },
-        )
+        precision = setting.task.spec.precision
+        reals = _reals(setting)
+        return _answer(setting, {n: lower(x, precision) for n, x in reals.items() if self.only in (None, n)})
+
+
+def as_the_contract_allows(setting: Setting) -> Tensors | None:
+    """PyTorch's answer to inputs that are rounded as far as the contract lets them be; None where it does not."""
+    digits = rounding(setting.task.spec.precision, setting.case.dtype).factor_digits
+    return None if digits is None else _answer(setting, {n: rounded(x, digits) for n, x in _reals(setting).items()})
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,10 @@ def swappable(task: Task) -> Iterator[tuple[str, str]]:
     for (first, one), (second, other) in zip(specs, specs[1:], strict=False):
         if one.role != "scalar" and (one.shape, one.dtype, one.role) == (other.shape, other.dtype, other.role):
             yield first, second
+
+
+def _reals(setting: Setting) -> dict[str, torch.Tensor]:
+    return {name: tensor for name, tensor in setting.inputs.tensors.items() if tensor.is_floating_point()}
 
 
 def _answer(setting: Setting, changes: Mapping[str, Any]) -> Tensors:

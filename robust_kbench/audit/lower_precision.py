@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import torch
 
-_MANTISSA_BITS = {torch.float64: 23, torch.float32: 10, torch.float16: 7, torch.bfloat16: 3}
-"""Kept: float32 of float64, TF32 of float32, bfloat16's of float16, E4M3's of bfloat16."""
+from robust_kbench.cases.contract import rounding
+from robust_kbench.oracle.digits import rounded
+from robust_kbench.schema.task import Precision
+
+_NEXT = {53: 24, 24: 11, 11: 8, 8: 4, 4: 2}
+"""Significant digits: float64, float32, float16 and TF32, bfloat16, E4M3, E2M1."""
+_DIGITS = {torch.float64: 53, torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}
 
 
-def lower(values: torch.Tensor) -> torch.Tensor:
-    """The values rounded to nearest, ties to even, to the mantissa of the next lower precision; the range is kept.
+def lower(values: torch.Tensor, precision: Precision = "ieee") -> torch.Tensor:
+    """The values in the format below what the contract allows in their dtype; the range is kept.
 
     NaN and infinities stay what they are. Raises KeyError for dtypes other than the four floating-point ones.
     """
-    kept = _MANTISSA_BITS[values.dtype]
-    fraction, exponent = torch.frexp(values.double())
-    rounded = torch.ldexp(torch.round(torch.ldexp(fraction, torch.tensor(kept + 1))), exponent - (kept + 1))
-    return torch.where(values.isfinite(), rounded, values.double()).to(values.dtype)
+    dtype = str(values.dtype).removeprefix("torch.")
+    allowed = rounding(precision, dtype).factor_digits or _DIGITS[values.dtype]
+    return rounded(values, _NEXT[min(allowed, _DIGITS[values.dtype])])

@@ -123,7 +123,7 @@ def noise(setting: Setting, name: str) -> torch.Tensor | None:
 def lower_output(setting: Setting, name: str) -> torch.Tensor | None:
     """The output went through the next lower precision."""
     right = setting.native[name]
-    return lower(right) if right.is_floating_point() else None
+    return lower(right, setting.task.spec.precision) if right.is_floating_point() else None
 
 
 MUTATIONS: tuple[Change, ...] = (

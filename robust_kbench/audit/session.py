@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ def examine_all(
     return in_processes(_examine, calls, jobs)
 
 
-def in_processes(function: Callable[..., Result], calls: Sequence[tuple[object, ...]], jobs: int) -> Iterator[Result]:
+def in_processes(function: Callable[..., Result], calls: Sequence[tuple[object, ...]], jobs: int) -> Generator[Result]:
     """Results of `function(*call)` in order, each call in one of `jobs` processes with one thread."""
     if jobs == 1 or len(calls) == 1:
         _one_thread()
@@ -38,7 +38,7 @@ def in_processes(function: Callable[..., Result], calls: Sequence[tuple[object, 
             for future in pending:
                 yield future.result()
         finally:
-            executor.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(cancel_futures=True)  # a pool that nobody waits for may end after the interpreter
 
 
 def _examine(task: LoadedTask, dtype: FloatDType, seed: int, with_peers: bool) -> Examination:

@@ -3,8 +3,8 @@
 Standard normal values reveal rounded inputs, positive ones low-precision accumulators, integers missing terms, large
 and wide-ranging ones overflow and a missing maximum subtraction, sparse ones skipped work, outliers short cuts that
 look at a sample; constant ones a variance that cancels, one-hot ones a wrong index, sorted ones sampling at the ends,
-rows of low rank an answer for their average, cancelling ones an order of summation that loses what is left, subnormal
-ones a flush to zero. All are finite.
+rows of low rank an answer for their average, cancelling ones an order of summation that loses what is left, small ones
+an epsilon that is missing, another one or on the wrong side of a root, subnormal ones a flush to zero. All are finite.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import torch
 from robust_kbench.schema.task import Distribution
 
 _LARGE = 30.0
+_SMALL = 2.0**-10  # its square is the usual epsilon of a norm, 1e-6
+_SMALL_HALF = 2.0**-6  # its square is four times the smallest normal float16
 _REMAINDER = 1 / 16  # what cancelling values leave of a sum, which costs an honest float32 sum four bits
 _RANK_NOISE = 1 / 64
 _Values = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
@@ -27,6 +29,8 @@ def draw_values(
     """Values of `shape`, in float32 or wider, that are still to be rounded to `dtype`."""
     if distribution == "subnormal":
         return _normal(shape, generator).double() * (torch.finfo(dtype).smallest_normal / 4)
+    if distribution == "small":
+        return _normal(shape, generator).mul_(_SMALL_HALF if dtype == torch.float16 else _SMALL)
     return DISTRIBUTIONS[distribution](shape, generator)
 
 

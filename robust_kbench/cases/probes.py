@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import torch
 
+from robust_kbench.cases.contract import rounding
 from robust_kbench.cases.draw import Draw
 from robust_kbench.errors import SpecError
 from robust_kbench.schema import arithmetic
@@ -23,10 +24,9 @@ VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range")
 """The probes whose values the task declares, input by input."""
 
 _MAGNITUDES = (8, 4, 2, 1)
+_EXCUSED: Mapping[Precision, tuple[Probe, ...]] = {"any_halfacc": ("stall",), "fp8": ("identity", "stall", "range")}
+"""A half accumulator stalls; a tensor that is scaled to fit into E4M3 keeps neither small rows nor exact values."""
 _FLOAT32_EXACT = 2**24
-_EXACT_BELOW: Mapping[Precision, int] = {"any_halfacc": 2**8, "fp8": 2**13}
-"""Where accumulators may be less than float32: bfloat16's last exact integer, and that of Hopper's fp8 units."""
-_EXCUSED: Mapping[Precision, tuple[Probe, ...]] = {"any_halfacc": ("stall",), "fp8": ("identity", "stall")}
 _LARGEST_FLOAT16 = 65504
 _STALL = {"float32": 2**20, "float64": 2**20, "float16": 2**12, "bfloat16": 2**12}
 _EXPONENT = {"float32": 40, "float64": 40, "bfloat16": 40, "float16": 10}
@@ -140,7 +140,10 @@ def _stall(shape: tuple[int, ...], large: int, first_axis: int) -> torch.Tensor:
 
 
 def _scaled_rows(shape: tuple[int, ...], exponent: int, generator: torch.Generator) -> torch.Tensor:
-    """Normal values; one row is larger by 2**exponent and another one as much smaller. A single row is either."""
+    """Normal values; one row is larger by 2**exponent and another one as much smaller. A single row is either.
+
+    In these two no value is below a half of that, or luck would make a short row neither large nor small.
+    """
     values = torch.randn(shape, generator=generator)
     rows = values.view(-1, shape[-1]) if len(shape) > 1 else values.view(1, -1)
     if not values.numel():
@@ -148,12 +151,15 @@ def _scaled_rows(shape: tuple[int, ...], exponent: int, generator: torch.Generat
     large, small = torch.randperm(max(2, len(rows)), generator=generator)[:2].tolist()
     for row, sign in ((large, 1), (small, -1)):
         if row < len(rows):
-            rows[row] *= 2.0 ** (sign * exponent)
+            rows[row] = rows[row].abs().clamp_(min=0.5).copysign_(rows[row]) * 2.0 ** (sign * exponent)
     return values
 
 
 def _exponent(dtype: str, length: int) -> int:
-    """In float16, a sum of `length` products with normal values must stay below the largest number."""
+    """In float16, a sum of `length` products with normal values must stay below the largest number.
+
+    It is large enough for any length, one included, to take the sum of squares of a row beyond that number.
+    """
     room = _FLOAT16_ROOM - math.log2(length) / 2 if dtype == "float16" else math.inf
     return max(1, int(min(_EXPONENT[dtype], room)))
 
@@ -164,7 +170,7 @@ def _magnitude(length: int, bound: int) -> int:
 
 def _exact_below(task: Task, dtype: str) -> int:
     """Integers below this are exact in every accumulator that the contract allows, and finite in the result."""
-    bound = _EXACT_BELOW.get(task.precision, _FLOAT32_EXACT)
+    bound = min(1 << rounding(task.precision, dtype).sum_digits, _FLOAT32_EXACT)
     return min(bound, _LARGEST_FLOAT16) if dtype == "float16" else bound
 
 

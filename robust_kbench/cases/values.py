@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -41,9 +41,13 @@ class Inputs:
         return state.hexdigest()[:16]
 
 
-def make_inputs(task: Task, case: Case) -> Inputs:
-    """The inputs of `case`, bit for bit the same on every call. Each input has a random stream of its own."""
-    values = {name: _make(task, case, name, spec) for name, spec in task.inputs.items()}
+def make_inputs(task: Task, case: Case, only: Collection[str] | None = None) -> Inputs:
+    """The inputs of `case`, or those named in `only`, bit for bit the same on every call.
+
+    Each input has a random stream of its own.
+    """
+    names = [name for name in task.inputs if only is None or name in only]
+    values = {name: _make(task, case, name, task.inputs[name]) for name in names}
     spoilt = probes.spoilt_input(task, case)
     if spoilt is not None and isinstance(tensor := values[spoilt], torch.Tensor):
         values[spoilt] = probes.spoil(tensor, Draw(case.seed, f"nonfinite {spoilt}"))
@@ -64,15 +68,16 @@ def _make(task: Task, case: Case, name: str, spec: Input) -> torch.Tensor | int 
     distinct = (1, *shape[1:]) if is_repeated else shape
 
     def make_values(part: tuple[int, ...]) -> torch.Tensor:
-        return _draw_values(case, name, spec, part, dtype, generator)
+        return draw_elements(case, name, spec, part, dtype, generator)
 
     is_large = math.prod(distinct) > large.LARGE_ELEMENTS
     return (large.repeated(distinct, make_values) if is_large else make_values(distinct)).expand(shape)
 
 
-def _draw_values(
+def draw_elements(
     case: Case, name: str, spec: Input, shape: tuple[int, ...], dtype: torch.dtype, generator: torch.Generator
 ) -> torch.Tensor:
+    """Elements of the input `name`, which is neither a scalar nor takes the values of a probe."""
     if spec.role in ("index", "mask"):
         bound = arithmetic.evaluate(spec.below or 1, case.axes) if spec.role == "index" else 2
         return torch.randint(0, max(bound, 1), shape, generator=generator, dtype=dtype)

@@ -35,7 +35,7 @@ class Attempt:
     ) -> None:
         self._task, self._contestant, self._crew = task, contestant, crew
         self._judge, self._watch, self._case = judge, watch, case
-        with watch.measure("references"):
+        with watch.measure("inputs"):
             self.inputs = make_inputs(task, case)
         self._results: list[CaseResult] = []
         self._limits: Limits = {}
@@ -63,7 +63,7 @@ class Attempt:
             self._run(*self._plain)
         if self.is_right:
             first, second = self.seen[:2]
-            with self._watch.measure("references"):
+            with self._watch.measure("judging"):
                 compared = repetition.compare(self._task, first.outputs, second.outputs, self._limits)
             self.seen[1] = replace(second, repetition=compared)
 
@@ -75,11 +75,11 @@ class Attempt:
             if self._is_lost(observation, inputs):
                 return
             answers.append(observation.outputs)
-        with self._watch.measure("references"):
+        with self._watch.measure("judging"):
             problem = relation.violation(answers, self._limits)
         if problem and self._varies(relation.calls[0], answers[0]):
             # Sums in another order each time, as atomics make them, are not the same bits for related inputs either.
-            with self._watch.measure("references"):
+            with self._watch.measure("judging"):
                 problem = relation.violation(answers, self._limits, is_deterministic=False)
         if problem:
             self._results.append(self._results[0].model_copy(update={"status": "incorrect", "reason": problem[:1000]}))
@@ -127,7 +127,7 @@ class Attempt:
 
     def _run(self, built: Built, mode: Mode | None) -> None:
         observation = self._call(self.inputs, built, mode)
-        with self._watch.measure("references"):
+        with self._watch.measure("judging"):
             verdict = self._judge.verdict(observation, self.inputs)
         self._results.append(verdict.result)
         self._limits = self._limits or verdict.limits

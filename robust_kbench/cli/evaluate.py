@@ -42,6 +42,9 @@ def evaluate(
         str | None, typer.Option(help="Only this case: a number, with --seed, or the line of a report.")
     ] = None,
     store: Annotated[Path | None, typer.Option(help="Append the records to this file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Draw the times of each timed record into this folder.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one record per line and nothing else.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Evaluations at once; measurements take turns.")] = 1,
 ) -> None:
@@ -68,6 +71,8 @@ def evaluate(
             continue
         if store is not None:
             _append(store, record)
+        if plot is not None:
+            _plot(plot, record)
         _print(record, job, as_json)
         code = max(code, _exit_code(record))
     sys.exit(code)
@@ -77,6 +82,13 @@ def _append(path: Path, record: RunRecord) -> None:
     from robust_kbench import store
 
     store.append(path, record)
+
+
+def _plot(folder: Path, record: RunRecord) -> None:
+    from robust_kbench.plots.files import write
+
+    for path in write(record, folder):
+        typer.echo(f"wrote {path}", err=True)
 
 
 def _print(record: RunRecord, job: Job, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from robust_kbench.cli.case_text import line_of
 from robust_kbench.registry import PINNED_FILE
 from robust_kbench.schema.record import CaseResult, RunRecord, Status
-from robust_kbench.scoring import CaseScore, score
+from robust_kbench.scoring import CaseScore, noise_floor, score
 
 _MAX_FAILURES = 3
 _LOG_LINES = 12
@@ -39,9 +39,12 @@ def _body(record: RunRecord, path: str) -> Iterator[str]:
         place = f" at {finding.case}" if finding.case else ""
         yield f"  {'REJECT' if finding.severity == 'reject' else 'warning':9} {finding.guard}: {finding.message}{place}"
     yield from _reproduction(record, path)
-    for scored in score(record).values():
+    scores = score(record)
+    for scored in scores.values():
         for case in scored.cases:
             yield from _speed(case)
+    if scores:
+        yield from _noise(record, max(scored.margin for scored in scores.values()))
 
 
 def _cases(record: RunRecord, path: str) -> Iterator[str]:
@@ -122,7 +125,17 @@ def _speed(case: CaseScore) -> Iterator[str]:
     others = [f"{ratio.value:.2f}x {name}" for name, ratio in case.speedups.items() if name != case.fastest]
     beside = f"   ({', '.join(others)})" if others else ""
     time = f"{case.medians_us['candidate']:.1f} us"
-    yield f"  speed     {case.dtype} {axes}   {time}   {case.speedup} {case.fastest}{beside}"
+    floor = f"   {case.floor_share:.0%} of the floor's speed" if case.floor_share is not None else ""
+    yield f"  speed     {case.dtype} {axes}   {time}   {case.speedup} {case.fastest}, {case.verdict}{beside}{floor}"
+
+
+def _noise(record: RunRecord, margin: float) -> Iterator[str]:
+    """What counts as no difference, and where that comes from."""
+    noise = noise_floor(record.timings)
+    if noise is None:
+        yield f"  noise     not measured at this tier: {margin:.1%} counts as no difference"
+    else:
+        yield f"  noise     two equal workers differ by up to {noise:.1%}: {margin:.1%} counts as no difference"
 
 
 def _log(record: RunRecord) -> Iterator[str]:
@@ -139,7 +152,9 @@ def _verdict(record: RunRecord) -> str:
     word = record.status.value.upper().replace("_", " ")
     if record.status is not Status.PASSED:
         return f"{word}  {record.reason.splitlines()[0] if record.reason else ''}".rstrip()
-    speeds = [f"{scored.speedup} {scored.fastest} in {dtype}" for dtype, scored in score(record).items()]
+    speeds = [
+        f"{scored.verdict}, {scored.speedup} {scored.fastest} in {dtype}" for dtype, scored in score(record).items()
+    ]
     return f"{word}  {'; '.join(speeds)}" if speeds else f"{word}  (not timed: {_why_untimed(record)})"
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-import subprocess
+from functools import cached_property
 from typing import Literal
 
-from robust_kbench.devices import machine
+from robust_kbench.devices import machine, nvml
 from robust_kbench.devices.cpu import CpuDevice
 from robust_kbench.schema.task import DeviceKind
-
-_QUERY = "name,driver_version,memory.total,clocks.sm,clocks.mem,power.limit,temperature.gpu"
 
 
 class CudaDevice:
@@ -30,25 +26,31 @@ class CudaDevice:
     @staticmethod
     def is_present() -> bool:
         """Whether the driver shows a device."""
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            if shutil.which("nvidia-smi"):
-                return bool(_nvidia_smi("name"))
-        return False
+        return nvml.has_driver()
+
+    @cached_property
+    def _source(self) -> nvml.Source:
+        return nvml.open_source(nvml.first_visible())
 
     def facts(self) -> dict[str, str]:
-        """Name, driver, memory, clocks, power limit and temperature at this moment."""
-        values = _nvidia_smi(_QUERY).split(", ")
-        named = dict(zip(_QUERY.split(","), values, strict=False))
-        return {"device": named.pop("name", "unknown"), "host": machine.processor_name(), **named}
+        """Name, driver, limits and modes, and clocks, power and temperature at this moment."""
+        now = self.sample()
+        return {
+            **self._source.facts(),
+            "host": machine.processor_name(),
+            "sm_clock": nvml.UNKNOWN if now.sm_clock_mhz is None else f"{now.sm_clock_mhz} MHz",
+            "memory_clock": nvml.UNKNOWN if now.memory_clock_mhz is None else f"{now.memory_clock_mhz} MHz",
+            "power": nvml.UNKNOWN if now.power_w is None else f"{now.power_w:.0f} W",
+            "temperature": nvml.UNKNOWN if now.temperature_c is None else f"{now.temperature_c} C",
+        }
+
+    def sample(self) -> nvml.Sample:
+        """Clocks, power, temperature, slow-downs and processes at this moment, to be compared with a later one."""
+        return self._source.sample()
 
     def free_bytes(self) -> int:
         """Free memory of the device."""
-        return int(_nvidia_smi("memory.free").split()[0]) << 20
+        return self._source.free_bytes()
 
     def flush(self) -> None:
         """Nothing to do on the host."""
-
-
-def _nvidia_smi(query: str) -> str:
-    command = ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader", "--id=0"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from robust_kbench.guards import bounds, clock, determinism, mutation, processes, undefined_behaviour
+from robust_kbench.guards import (
+    activity,
+    bounds,
+    clock,
+    determinism,
+    mutation,
+    processes,
+    streams,
+    threads,
+    undefined_behaviour,
+)
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 
@@ -20,6 +30,9 @@ GUARDS: tuple[Guard, ...] = (
     clock.inspect,
     undefined_behaviour.inspect,
     determinism.inspect,
+    streams.inspect,
+    activity.inspect,
+    threads.inspect,
 )
 
 

@@ -4,8 +4,8 @@ The loophole: inputs are in place a moment before GO; a worker that dawdles betw
 compute the answer in that window and then return at once.
 How it is detected: on the cpu device inputs appear while the worker is stopped, and the judge measures the window from
 waking it to READY. The baseline's worker, woken by the same code a moment earlier, shows how long that takes now.
-On a busy machine wake-ups take milliseconds at random, for both: then only an excess in nearly every call counts, and
-such a run is not ranked anyway.
+On a busy machine wake-ups take milliseconds at random, for both. What the worker waited for a processor that others had
+is taken off; where that is not known, only an excess in nearly every call counts, and such a run is not ranked anyway.
 What it cannot see: work that fits into the jitter of a wake-up, some 50 microseconds a call.
 """
 
@@ -28,7 +28,7 @@ def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
     """A rejection when the typical call needs longer to become ready than the baseline's, and gains by it."""
     timed = [call for call in seen if call.ending == "returned" and call.case.role == "timed" and call.event_ns is None]
     peers = [call.peer_wake_ns for call in timed if call.peer_wake_ns is not None]
-    excesses = [call.wake_ns - call.peer_wake_ns for call in timed if call.peer_wake_ns is not None]
+    excesses = [call.waking_ns - call.peer_wake_ns for call in timed if call.peer_wake_ns is not None]
     if len(excesses) < _MIN_CALLS:
         return
     excess = statistics.median(excesses)

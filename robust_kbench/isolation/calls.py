@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -12,11 +13,13 @@ from robust_kbench.cases import layouts
 from robust_kbench.cases.values import Inputs
 from robust_kbench.emulation import Mode
 from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
-from robust_kbench.isolation import processes
+from robust_kbench.isolation import processes, schedule
 from robust_kbench.isolation.arena import Arena, Slot, footprint, read_memory, span_of
 from robust_kbench.isolation.process import Reply, Worker
-from robust_kbench.isolation.protocol import Claim, Raised, Returned
+from robust_kbench.isolation.protocol import Audited, Claim, Raised, Returned
+from robust_kbench.schema.agreement import Activity, Audit, Calibration
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.documents import printable
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Task, shape_of
 
@@ -30,6 +33,15 @@ class _Placed:
 
     slot: Slot
     content: torch.Tensor
+
+
+@dataclass
+class _Began:
+    """The worker before the call, and in the moment before it is woken."""
+
+    threads: int
+    turn: schedule.Turn = field(default_factory=schedule.Turn)
+    handing_ns: int = 0
 
 
 class Caller:
@@ -53,24 +65,32 @@ class Caller:
         *,
         before: Callable[[], None] = lambda: None,
         emulation: Mode | None = None,
+        more: Mapping[str, object] | None = None,
     ) -> Observation:
         """Call the kernel once. `before` runs last before the clock, for example to empty caches.
 
-        `emulation` says how a kernel that was built for the emulator runs.
+        `emulation` says how a kernel that was built for the emulator runs. `more` is what a worker on a CUDA device is
+        asked for beyond that: `hot`, `batch` or `profile`, see worker.cuda.
         """
         self._arena.begin(case_footprint(self._task, case))
         placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
         outputs = self._output_slots(case)
         passes_outputs = abi in ("destination", "c") or self._copy_out
 
+        began = _Began(schedule.thread_count(worker.pid))
+
         def fill() -> None:
+            started = time.perf_counter_ns()
             for item in placed.values():
                 self._arena.bytes_of(item.slot).copy_(item.content)
             for slot in outputs.values():
                 self._arena.bytes_of(slot).fill_(_POISON)
+            began.handing_ns = time.perf_counter_ns() - started
             before()
+            began.turn = schedule.look(worker.pid)
 
         request = {
+            **(more or {}),
             "inputs": [self._describe(name, inputs, placed) for name in self._task.inputs],
             "outputs": [slot.describe() for slot in outputs.values()] if passes_outputs else [],
             "axes": list(case.axes.values()),
@@ -84,7 +104,18 @@ class Caller:
             return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
-        return self._observe(worker, abi, case, reply, placed, outputs)
+        returned = time.perf_counter_ns()
+        seen = self._observe(worker, abi, case, reply, placed, outputs)
+        if seen.ending != "returned":
+            return seen
+        return replace(
+            seen,
+            handing_ns=began.handing_ns,
+            draining_ns=time.perf_counter_ns() - returned,
+            waited_ns=schedule.look(worker.pid).waited_since(began.turn),
+            threads_before=began.threads,
+            threads_after=schedule.thread_count(worker.pid),
+        )
 
     def _place(self, name: str, tensor: torch.Tensor, case: Case, abi: str) -> _Placed:
         spec = self._task.inputs[name]
@@ -133,6 +164,7 @@ class Caller:
             returned = {name: self._copy(slot) for name, slot in outputs.items()}
         slots = {name: item.slot for name, item in placed.items()} | outputs
         distances = {name: self._arena.overrun(slot) for name, slot in slots.items()}
+        distances |= self._device_overruns(answer)
         changed = [name for name, item in placed.items() if not _same(self._arena.bytes_of(item.slot), item.content)]
         for slot in outputs.values():  # what one worker has written, the next must not find
             self._arena.bytes_of(slot).fill_(_POISON)
@@ -145,10 +177,19 @@ class Caller:
             overruns={name: distance for name, distance in distances.items() if distance is not None},
             elapsed_ns=reply.elapsed_ns,
             wake_ns=reply.wake_ns,
-            event_ns=answer.event_ns if self._device == "cuda" else None,
             left_processes=len(processes.tree(worker.pid)) - 1,
             reports=_plain(answer),
+            **(_device_facts(answer) if self._device == "cuda" else {}),
         )
+
+    def _device_overruns(self, answer: Returned) -> dict[str, int | None]:
+        """What the worker says about red zones in device memory: an admission, never a denial."""
+        names = (*self._task.inputs, *self._task.outputs)
+        return {
+            names[overrun.tensor]: overrun.distance
+            for overrun in answer.overruns
+            if self._device == "cuda" and overrun.tensor < len(names)
+        }
 
     def _copy(self, slot: Slot) -> torch.Tensor:
         private = self._arena.bytes_of(slot).clone()
@@ -200,6 +241,23 @@ def _named(slots: Mapping[str, Slot], *, initialised: Collection[str]) -> list[d
 
 def _plain(answer: Raised | Returned) -> tuple[dict[str, Any], ...]:
     return tuple(report.model_dump(exclude_none=True) for report in answer.reports)
+
+
+def _device_facts(answer: Returned) -> dict[str, Any]:
+    """Claims of a worker on a CUDA device, as an observation holds them."""
+    same = ("event_ns", "join_ns", "wall_ns", "host_ns", "first_wall_ns", "hot_ns", "batch_ns")
+    memory = ("device_bytes_before", "device_bytes_after")
+    calibrated = answer.calibration
+    return {
+        **{name: getattr(answer, name) for name in (*same, *memory)},
+        "calibration": None if calibrated is None else Calibration(**calibrated.model_dump()),
+        "audit": None if answer.audit is None else _audit(answer.audit),
+    }
+
+
+def _audit(told: Audited) -> Audit:
+    activities = [Activity(**{**each.model_dump(), "name": printable(each.name)}) for each in told.activities]
+    return Audit(tuple(activities), told.start_ns, told.stop_ns, told.has_markers, told.dropped)
 
 
 def _read(worker: Worker, claim: Claim, slot: Slot) -> torch.Tensor:

@@ -41,6 +41,12 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
     "CUDA_MODULE_LOADING": "EAGER",
+    # Without it, importing inductor asks the driver itself, after which no forked process can use the device.
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+    # Memory that was freed is kept: else every call of eager PyTorch pays for the page faults of its results, or does
+    # not, at the whim of the allocator, and its times have two modes three times apart.
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
 }
 _FLAVOUR_ENVIRONMENT: dict[Flavour, dict[str, str]] = {
     "torch": {},

@@ -57,7 +57,7 @@ def torch_options(name: str) -> list[str]:
 
     folders = [*cpp_extension.include_paths(), sysconfig.get_paths()["include"]]
     return [
-        *(f"-isystem{folder}" for folder in folders),
+        *(part for folder in folders for part in ("-isystem", folder)),  # nvcc does not take them in one word
         f"-DTORCH_EXTENSION_NAME={name}",
         "-DTORCH_API_INCLUDE_EXTENSION_H",
     ]

@@ -1,4 +1,8 @@
-"""One row per submission, device, task and dtype; the newest record of each counts, failures stay visible."""
+"""One row per submission, device, task and dtype; failures stay visible.
+
+The first record that could be ranked only nominates: the best of many noisy measurements is best by luck as well. What
+is published is the second one, an independent run, and no third can replace it.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,13 @@ from typing import Any
 
 from robust_kbench.schema.record import RunRecord, Status
 from robust_kbench.scoring import DtypeScore, score
-from robust_kbench.timing.statistics import Ratio
 
 COLUMNS = (
     "task", "task_version", "device", "dtype", "rank", "submission", "author", "language", "abi", "precision",
-    "status", "reason", "speedup", "speedup_low", "speedup_high", "vs", "vs_eager", "vs_compile", "median_us",
-    "baseline_median_us", "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "execution", "tier",
-    "handshake", "isolation", "rule", "kbench", "seed", "submission_digest", "task_digest", "started_at",
+    "status", "reason", "verdict", "speedup", "speedup_low", "speedup_high", "margin", "worst_speedup", "vs",
+    "vs_eager", "vs_compile", "nominated_speedup", "runs", "median_us", "baseline_median_us", "floor_share",
+    "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "execution", "tier", "handshake", "isolation",
+    "rule", "kbench", "seed", "submission_digest", "task_digest", "started_at",
 )  # fmt: skip
 Row = dict[str, Any]
 _RANKED_TOGETHER = ("task", "task_version", "device", "dtype", "precision", "rule", "kbench")
@@ -22,16 +26,37 @@ _RANKED_TOGETHER = ("task", "task_version", "device", "dtype", "precision", "rul
 
 def rows(records: Iterable[RunRecord]) -> list[Row]:
     """Ranked and sorted rows. Harness errors are nobody's result and never appear."""
-    newest: dict[tuple[str, ...], Row] = {}
-    for record in records:
+    histories: dict[tuple[str, ...], list[Row]] = {}
+    for record in sorted(records, key=lambda record: record.started_at):
         if record.status is Status.HARNESS_ERROR:
             continue
         for row in _rows_of(record):
-            newest[row["task"], row["device"], row["dtype"], row["submission_digest"]] = row
-    ordered = sorted(newest.values(), key=_order)
+            key = (row["task"], row["device"], row["dtype"], row["submission_digest"])
+            histories.setdefault(key, []).append(row)
+    ordered = sorted(map(_published, histories.values()), key=_order)
     for _, group in groupby(ordered, key=lambda row: tuple(row[column] for column in _RANKED_TOGETHER)):
         _rank([row for row in group if row["rank"] is not None])
     return ordered
+
+
+def _published(history: Sequence[Row]) -> Row:
+    """The newest row, or, where that could be ranked, the second one since the last failure and the last change."""
+    newest = history[-1]
+    runs: list[Row] = []
+    for row in history:
+        if row["status"] != Status.PASSED.value or _terms(row) != _terms(newest):
+            runs.clear()
+        elif row["rank"] is not None:
+            runs.append(row)
+    if not runs or newest["status"] != Status.PASSED.value:
+        return newest
+    if len(runs) == 1:
+        return {**runs[0], "rank": None, "runs": 1}
+    return {**runs[1], "runs": len(runs), "nominated_speedup": runs[0]["speedup"]}
+
+
+def _terms(row: Row) -> tuple[Any, ...]:
+    return tuple(row[column] for column in (*_RANKED_TOGETHER, "task_digest"))
 
 
 def _rows_of(record: RunRecord) -> list[Row]:
@@ -57,14 +82,20 @@ def _row(record: RunRecord, dtype: str, scored: DtypeScore | None) -> Row:
         "precision": record.precision,
         "status": record.status.value,
         "reason": record.reason.split("\n")[0][:200],
+        "verdict": scored.verdict.value if scored else None,
         "speedup": speedup.value if speedup else None,
         "speedup_low": speedup.low if speedup else None,
         "speedup_high": speedup.high if speedup else None,
+        "margin": scored.margin if scored else None,
+        "worst_speedup": scored.worst.speedup.value if scored else None,
         "vs": scored.fastest if scored else None,
-        "vs_eager": _value(scored.against("eager")) if scored else None,
-        "vs_compile": _value(scored.against("compile")) if scored else None,
+        "vs_eager": scored.against("eager") if scored else None,
+        "vs_compile": scored.against("compile") if scored else None,
+        "nominated_speedup": None,
+        "runs": int(is_ranked),
         "median_us": scored.median_us("candidate") if scored else None,
         "baseline_median_us": _fastest_median(scored) if scored else None,
+        "floor_share": scored.floor_share if scored else None,
         "worst_error_ratio": max(ratios, default=None),
         "cases_passed": sum(case.status == "passed" for case in mine),
         "cases_drawn": len(mine),
@@ -80,10 +111,6 @@ def _row(record: RunRecord, dtype: str, scored: DtypeScore | None) -> Row:
         "task_digest": record.task_digest,
         "started_at": record.started_at,
     }
-
-
-def _value(ratio: Ratio | None) -> float | None:
-    return ratio.value if ratio else None
 
 
 def _fastest_median(scored: DtypeScore) -> float | None:

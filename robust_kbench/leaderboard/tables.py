@@ -34,7 +34,8 @@ def to_markdown(found: Sequence[Row]) -> str:
     """A section per task and device, a table per dtype."""
     parts = [
         "# Leaderboard\n\nRanked by the lower end of the 95 % interval of the speedup over the fastest correct "
-        "baseline. Interpreted, replayed and quick runs are listed without a rank.\n"
+        "baseline, as an independent second run found it. Interpreted, replayed, quick and unconfirmed runs are listed "
+        "without a rank.\n"
     ]
     for (task, device), group in groupby(found, key=lambda row: (row["task"], row["device"])):
         parts.append(f"## {task} on {device}\n")
@@ -44,8 +45,8 @@ def to_markdown(found: Sequence[Row]) -> str:
 
 def _table(group: Sequence[Row]) -> str:
     lines = [
-        "| rank | submission | language | dtype | status | speedup | against | median | cases |",
-        "|---:|---|---|---|---|---|---|---:|---:|",
+        "| rank | submission | language | dtype | contract | status | speedup | against | median | cases |",
+        "|---:|---|---|---|---|---|---|---|---:|---:|",
     ]
     for row in group:
         speedup = (
@@ -53,7 +54,8 @@ def _table(group: Sequence[Row]) -> str:
         )
         status = row["status"] if row["status"] == "passed" else f"{row['status']}: {_escape(row['reason'])}"
         cells = [
-            str(row["rank"] or ""), _escape(row["submission"]), row["language"], row["dtype"], status, speedup,
+            str(row["rank"] or ""), _escape(row["submission"]), row["language"], row["dtype"], row["precision"],
+            status, speedup,
             row["vs"] or "", f"{row['median_us']:.1f} us" if row["median_us"] else "",
             f"{row['cases_passed']}/{row['cases_drawn']}",
         ]  # fmt: skip

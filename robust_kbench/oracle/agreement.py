@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
+from robust_kbench.cases.contract import rounding
 from robust_kbench.oracle.three_metrics import ThreeMetrics, Triple
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
@@ -29,7 +30,8 @@ def reduction_of(task: Task, output: Output, case: Case) -> int:
 def limits_of(task: Task, name: str, case: Case, answer: torch.Tensor, limits: Limits) -> Triple:
     """The three limits of the rule: as the case was judged, but at least those of the dtype."""
     reduction = reduction_of(task, task.outputs[name], case)
-    floor = ThreeMetrics(answer, None, dtype=answer.dtype, reduction=reduction).limits
+    allowed = rounding(task.precision, case.dtype)
+    floor = ThreeMetrics(answer, None, dtype=answer.dtype, reduction=reduction, allowed=allowed).limits
     known = limits.get(name, ())
     if len(known) != len(floor):
         return floor

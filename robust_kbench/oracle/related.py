@@ -42,14 +42,16 @@ def integers(value: torch.Tensor, bound: int, density: float, generator: torch.G
     return drawn.to(value.dtype)
 
 
-def shifted_pair(value: torch.Tensor, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """`value` rounded so that it stays exact when a constant is added to each row, and that sum.
+def shifted_pair(
+    value: torch.Tensor, generator: torch.Generator, digits: int = 53
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """`value` rounded so that it stays exact, in `digits` at most, when a constant is added to each row, and that sum.
 
     The constants lie past the largest argument of exp in the dtype, on either side, so that a maximum that nobody
     subtracts is missed.
     """
     span = 16 if value.dtype == torch.float16 else 128
-    grid = 2.0 ** max(span.bit_length() - 1 - DIGITS[value.dtype], -20)
+    grid = 2.0 ** max(span.bit_length() - 1 - min(digits, DIGITS[value.dtype]), -20)
     rounded = (value.double() / grid).round().mul(grid).clamp(-_NEAR, _NEAR)
     shape = (*value.shape[:-1], 1)
     sign = torch.randint(0, 2, shape, generator=generator) * 2 - 1

@@ -33,7 +33,7 @@ from robust_kbench.oracle.neighbour import Neighbour
 from robust_kbench.oracle.reference import Reference, Tensors
 from robust_kbench.oracle.slices import InChunks, OfSlices, severity
 from robust_kbench.oracle.standards import rule, standard_for
-from robust_kbench.oracle.surroundings import Surroundings, survey
+from robust_kbench.oracle.surroundings import surround
 from robust_kbench.oracle.three_metrics import ThreeMetrics, Triple
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
@@ -101,7 +101,7 @@ def sample(task: Task, reference: Reference, case: Case, inputs: Inputs, draw: D
         dtype = _dtype(task, name, case)
         parts = part.standards(name, near[name], dtype)
         parts += [
-            Freivalds(expected[name], signs, dim, near[name], part.limits(name), _is_exact(case, near[name], dtype))
+            Freivalds(expected[name], signs, dim, near[name], part.limits(name), part.is_exact(name, near[name], dtype))
             for expected, signs, dim in combined[name]
         ]
         standards[name] = Together(parts)
@@ -116,7 +116,7 @@ class _Part:
         self._task, self._case, self._chosen, self._whole = task, case.model_copy(update={"axes": axes}), chosen, inputs
         self._inputs = slices.inputs_at(task, inputs, lambda tensor, dim: tensor.index_select(dim, chosen))
         self._exact, self._native = reference.exact(self._inputs), reference.native(self._inputs)
-        self._around: Surroundings | None = survey(reference, self._inputs, self._exact) if _counts_ulps(task) else None
+        self._around = surround(task, case.dtype, reference, self._inputs, self._exact, self._native)
 
     def standards(self, name: str, near: torch.Tensor, dtype: torch.dtype) -> list[Standard]:
         """The whole against `near`, and the slices against float64."""
@@ -131,6 +131,11 @@ class _Part:
     def standard(self, name: str) -> Standard:
         """Of the slices alone."""
         return standard_for(self._task, name, self._case, self._inputs, self._exact, self._native, self._around)
+
+    def is_exact(self, name: str, near: torch.Tensor, dtype: torch.dtype) -> bool:
+        """Whether no error is due anywhere: integers that the contract adds exactly, and `dtype` holds."""
+        is_due = self._case.probe in _EXACT_PROBES and isinstance(self.standard(name), Exact)
+        return is_due and bool((near.to(dtype) == near).all())
 
     def limits(self, name: str) -> Triple:
         """What the rule allows on the slices."""
@@ -147,7 +152,7 @@ class _Part:
         return Neighbour(near, (first, second, third), dtype)
 
     def _rule(self, name: str) -> ThreeMetrics:
-        return rule(self._task, name, self._case, self._inputs, self._exact, self._native)
+        return rule(self._task, name, self._case, self._inputs, self._exact, self._native, self._around)
 
 
 def _combined(
@@ -216,11 +221,6 @@ def _widened(inputs: Inputs) -> Inputs:
     """Half precision as float32; everything else as it is."""
     wide = {name: tensor.float() for name, tensor in inputs.tensors.items() if tensor.dtype in _HALVES}
     return Inputs({**inputs.values, **wide})
-
-
-def _is_exact(case: Case, near: torch.Tensor, dtype: torch.dtype) -> bool:
-    """Whether no error is due: a probe of integers, all of which `dtype` holds."""
-    return case.probe in _EXACT_PROBES and bool((near.to(dtype) == near).all())
 
 
 def _counts_ulps(task: Task) -> bool:

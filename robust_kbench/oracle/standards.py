@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import torch
 
+from robust_kbench.cases import probes
+from robust_kbench.cases.contract import keeps_values, rounding
 from robust_kbench.cases.values import Inputs
 from robust_kbench.oracle.categorical import Categorical
 from robust_kbench.oracle.dropout import Dropout
@@ -17,18 +19,11 @@ from robust_kbench.oracle.three_metrics import Placement, ThreeMetrics, Triple
 from robust_kbench.oracle.ulps import Ulps
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.task import Output, Precision, Task
+from robust_kbench.schema.task import Output, Task
 
 Tensors = Mapping[str, torch.Tensor]
-IDENTITY_LIMITS: Mapping[Precision, float] = {
-    "ieee": 2.0**-18,
-    "tf32_ok": 2.0**-10,
-    "half_fp32acc": 2.0**-7,
-    "any_halfacc": 2.0**-7,
-}
+LEAST_IDENTITY_LIMIT = 2.0**-18
 """Relative error of a product with the identity in float32: rounded inputs show, the order of summation does not."""
-_EXACT_SUMS: tuple[Precision, ...] = ("ieee", "tf32_ok", "half_fp32acc")  # contracts with float32 accumulators
-_EXACT_BELOW = 2.0**24
 _DETERMINISTIC_SLACK, _NONDETERMINISTIC_SLACK = 2.0, 3.0
 
 
@@ -54,7 +49,7 @@ def standard_for(
     if comparison == "exact" or not native[name].dtype.is_floating_point:
         return Exact(exact[name].to(native[name].dtype))
     if comparison == "ulp":
-        return _ulps(name, exact, native, _placement(task, case), surroundings)
+        return _ulps(task, name, case, exact, native, surroundings)
     if case.probe in ("identity", "integers", "stall"):
         return _probe(task, name, case, inputs, exact, native)
     return rule(task, name, case, inputs, exact, native, surroundings)
@@ -83,36 +78,47 @@ def rule(
         input_scale=_largest_input(inputs),
         placement=_placement(task, case),
         is_row_by_row=case.probe == "range",
-        nearby=[(near[name], answer[name]) for near, answer in surroundings.pairs] if surroundings else (),
+        nearby=surroundings.of(name) if surroundings else (),
+        allowed=rounding(task.precision, case.dtype),
         limits=limits,
     )
 
 
 def _probe(task: Task, name: str, case: Case, inputs: Inputs, exact: Tensors, native: Tensors) -> Standard:
     """Of a result that is representable: exact after one rounding, or to within what the contract rounds inputs to."""
-    is_half = native[name].dtype in (torch.float16, torch.bfloat16)
+    dtype = native[name].dtype
     ordinary = rule(task, name, case, inputs, exact, native)
-    if case.probe == "identity" and task.precision in IDENTITY_LIMITS:
-        if is_half:
-            return Exact(exact[name].to(native[name].dtype))
-        bound = IDENTITY_LIMITS[task.precision]
+    if case.probe == "identity" and probes.applies(task, "identity"):
+        if dtype.itemsize <= 2:
+            return Exact(exact[name].to(dtype))
+        bound = max(LEAST_IDENTITY_LIMIT, 2.0 * rounding(task.precision, case.dtype).factor)
         first, second, third = (min(limit, bound) for limit in ordinary.limits)
         return rule(task, name, case, inputs, exact, native, limits=(first, second, third))
-    if case.probe != "identity" and task.precision in _EXACT_SUMS and _is_integral(exact[name]):
-        return Exact(exact[name].to(native[name].dtype))
+    if case.probe != "identity" and _adds_exactly(task, case) and _is_integral(exact[name], task, case):
+        return Exact(exact[name].to(dtype))
     return ordinary
 
 
-def _is_integral(exact: torch.Tensor) -> bool:
-    """Whether float32 accumulators hold every value without rounding."""
-    return bool((exact == exact.trunc()).all()) and bool((exact.abs() < _EXACT_BELOW).all())
+def _adds_exactly(task: Task, case: Case) -> bool:
+    """Whether every partial sum of the probe fits into the narrowest accumulator that the contract allows."""
+    if case.probe is None or not (keeps_values(task.precision) and probes.applies(task, case.probe)):
+        return False
+    return probes.length_of(task, case.axes) <= probes.longest(task, case.probe, case.dtype)
 
 
-def _ulps(name: str, exact: Tensors, native: Tensors, placement: Placement, around: Surroundings | None) -> Ulps:
+def _is_integral(exact: torch.Tensor, task: Task, case: Case) -> bool:
+    """Whether such accumulators hold every value without rounding."""
+    largest = 2.0 ** rounding(task.precision, case.dtype).sum_digits
+    return bool((exact == exact.trunc()).all()) and bool((exact.abs() < largest).all())
+
+
+def _ulps(task: Task, name: str, case: Case, exact: Tensors, native: Tensors, around: Surroundings | None) -> Ulps:
+    placement, allowed = _placement(task, case), rounding(task.precision, case.dtype)
     if around is None:
-        return Ulps(exact[name], native[name], placement=placement)
+        return Ulps(exact[name], native[name], placement=placement, allowed=allowed)
     nearby = [(other[name], answer[name]) for other, answer in around.pairs]
-    return Ulps(exact[name], native[name], nearby=nearby, condition=around.condition[name], placement=placement)
+    condition = around.condition[name]
+    return Ulps(exact[name], native[name], nearby=nearby, condition=condition, placement=placement, allowed=allowed)
 
 
 def _random(spec: Output, inputs: Inputs) -> Standard:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
+from robust_kbench.cases.contract import rounding
 from robust_kbench.cases.values import Inputs
+from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.reference import Reference
+from robust_kbench.schema.task import Task
 
 Tensors = Mapping[str, torch.Tensor]
 _SPREAD = 2.0**-4  # relative: about a binade of the result where its relative condition is 16
@@ -21,10 +24,36 @@ _LARGE = 1 << 20  # elements that are neighbours enough for each other: one copy
 
 @dataclass(frozen=True)
 class Surroundings:
-    """`pairs`: exact and native outputs of inputs nearby; `condition`: |change| per relative change, summed."""
+    """`pairs`: exact and native outputs of inputs nearby; `condition`: |change| per relative change, summed.
+
+    `allowed`: likewise of the case's own inputs, the native ones after the contract's rounding of factors.
+    """
 
     pairs: tuple[tuple[Tensors, Tensors], ...]
     condition: Tensors
+    allowed: tuple[tuple[Tensors, Tensors], ...] = ()
+
+    def of(self, name: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """What one output is off by around the case, as pairs of exact and native answers."""
+        return [(exact[name], native[name]) for exact, native in (*self.pairs, *self.allowed)]
+
+
+def surround(
+    task: Task, dtype: str, reference: Reference, inputs: Inputs, exact: Tensors, native: Tensors
+) -> Surroundings | None:
+    """What the comparisons of the task need, in a case of `dtype`; None where that is nothing."""
+    comparisons = set(map(task.comparison_of, task.outputs.values()))
+    found = None
+    if "ulp" in comparisons:
+        found = survey(reference, inputs, exact)
+    elif "rule" in comparisons:
+        found = glance(reference, inputs, native)
+    digits = rounding(task.precision, dtype).factor_digits
+    if digits is None or "rule" not in comparisons:
+        return found
+    coarse = {name: rounded(tensor, digits) for name, tensor in _reals(inputs).items()}
+    pair = exact, reference.native(Inputs({**inputs.values, **coarse}))
+    return replace(found or Surroundings((), {}), allowed=(pair,))
 
 
 def survey(reference: Reference, inputs: Inputs, exact: Tensors) -> Surroundings:
@@ -55,12 +84,11 @@ def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surrounding
 
 
 def _natives(reference: Reference, inputs: Inputs) -> Iterator[Tensors]:
-    """PyTorch's answer; in half precision also with float32 inside, as a kernel has it, which may be less accurate."""
+    """PyTorch's answer; in half precision also the one in float32, as a kernel has it before the store."""
     native = reference.native(inputs)
     yield native
     if any(tensor.dtype.itemsize < 4 for tensor in _reals(inputs).values()):
-        wide = reference.native(Inputs({**inputs.values, **{n: t.float() for n, t in _reals(inputs).items()}}))
-        yield {name: tensor.to(native[name].dtype) for name, tensor in wide.items()}
+        yield reference.native(Inputs({**inputs.values, **{n: t.float() for n, t in _reals(inputs).items()}}))
 
 
 def _scattered(inputs: Inputs, generator: torch.Generator) -> Inputs:

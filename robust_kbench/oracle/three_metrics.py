@@ -6,16 +6,19 @@ With e = y - r, rows the slices along the last axis, g = rms(r) and s_row = max(
     m2 = max over rows of rms(e_row) / s_row     a wrong row or tile
     m3 = max over elements of |e| / (|r| + s_row)    a wrong element
 
-    b = u + 2 * sqrt(K) * 2**-24, u the unit roundoff of the output's dtype and K the reduction length;
+    b = u + 2 * sqrt(K) * u_sum + 2 * u_factor, at most an eighth, u the unit roundoff of the output's dtype, K the
+    reduction length, u_sum and u_factor those of partial sums and factors under the task's contract (ieee: 2**-24, 0);
     limits = max(k * m1(PyTorch), w1 * b), max(k * m2(PyTorch), w2 * b), max(k * m3(PyTorch), 4 * b), k = 2 (3 where
     the task is declared nondeterministic), w1 = 1 + 3 / sqrt(elements), w2 = 1.5 + 2.5 / sqrt(row length): an error
     averages out over many elements, and for a single one both are m3's 4.
 
 The square root of K is the probabilistic bound of Higham and Mary (2019); twice PyTorch's own error is FlashAttention's
-rule, and where PyTorch overflows or is off by half it excuses nothing. The floor under s_row is there because a row
-that cancels to almost nothing (a rectified pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size
-of its terms, not of its result. Errors of a subnormal quantum, which float16 reaches at 6e-8, do not count. NaN and
-infinities must stand where float64, rounded to the output's dtype, has them, unless the task asks for less.
+rule, and where PyTorch overflows or is off by half it excuses nothing. A product of two factors that are each off by
+u_factor is off by twice that. The eighth keeps every limit below one half, so that zeros, and half sums that stall, are
+refused under any contract. The floor under s_row is there because a row that cancels to almost nothing (a rectified
+pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size of its terms, not of its result. Errors of a
+subnormal quantum, which float16 reaches at 6e-8, do not count. NaN and infinities must stand where float64, rounded to
+the output's dtype, has them, unless the task asks for less.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from typing import Literal
 
 import torch
 
+from robust_kbench.cases.contract import Rounding, rounding
 from robust_kbench.oracle.judgement import Judgement
 
 UNIT_ROUNDOFF = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
@@ -37,6 +41,7 @@ _BLOCK_ELEMENTS = 1 << 16  # two float64 buffers of this many elements stay in t
 _ROW_FLOOR = 0.25
 _HEADROOM = 2.0  # with outliers among the inputs, terms are larger than the sums that the error is measured against
 _USELESS = 0.5  # a PyTorch that is off by this much says nothing, and must not excuse zeros
+_LARGEST_BASE = _USELESS / 4  # the largest of its factors is 4
 _TINY = 1e-300
 _HALF_QUANTUM = 2.0**-24  # the smallest positive float16
 _NAMES = ("whole tensor", "worst row", "worst element")
@@ -46,7 +51,8 @@ class ThreeMetrics:
     """Holds answers to the rule. `exact` is float64; `native` is PyTorch's own answer, whose errors widen the limits.
 
     Without `native` the limits are those of `dtype` alone. `nearby` are pairs of exact and native answers to inputs
-    near the case's own, which tell PyTorch's error apart from its luck where there are few elements. `input_scale` is
+    near the case's own, which tell PyTorch's error apart from its luck where there are few elements. `allowed` is what
+    the contract lets a kernel round; without it, what ieee does. `input_scale` is
     the largest input magnitude, the yardstick where the exact answer is zero everywhere. `is_row_by_row` drops the
     floor under s_row, where rows differ in magnitude on purpose. `limits`, where given, replace all that is derived
     here.
@@ -64,9 +70,11 @@ class ThreeMetrics:
         placement: Placement = "match",
         is_row_by_row: bool = False,
         nearby: Sequence[tuple[torch.Tensor, torch.Tensor]] = (),
+        allowed: Rounding | None = None,
         limits: Triple | None = None,
     ) -> None:
         self._shape, self._dtype, self._placement = exact.shape, dtype, placement
+        self._rounding = allowed or rounding("ieee", str(dtype).removeprefix("torch."))
         self._input_scale = input_scale
         self._rows = _as_rows(exact).double()
         self._special: torch.Tensor | None = None
@@ -100,8 +108,8 @@ class ThreeMetrics:
 
     def _own_limits(self, own: Sequence[Triple], reduction: int, slack: float) -> Triple:
         """`own`: PyTorch's errors."""
-        unit = UNIT_ROUNDOFF[self._dtype]
-        base = unit + _HEADROOM * math.sqrt(max(reduction, 1)) * min(2.0**-24, unit)
+        summing = _HEADROOM * math.sqrt(max(reduction, 1)) * self._rounding.sum
+        base = min(UNIT_ROUNDOFF[self._dtype] + summing + 2 * self._rounding.factor, _LARGEST_BASE)
         count, length = max(1, self._rows.numel()), max(1, self._rows.shape[1])
         floors = (1.0 + 3.0 / math.sqrt(count)) * base, (1.5 + 2.5 / math.sqrt(length)) * base, 4.0 * base
         for errors in own:

@@ -2,12 +2,15 @@
 
 An element may be off by the largest of
 
-    4 ulps (1.15 for half precision, where float32 inside leaves one rounding, and a truncation costs one ulp);
+    4 ulps (1.15 for half precision, where float32 inside leaves one rounding, and a truncation costs one ulp; 4 ulps of
+    what the task's contract lets it compute in, if that is no wider than the output);
     twice PyTorch's own worst error among results of the same sign in the same binade or a neighbouring one, so that
-    its cancellation in one region (1 + erf in a GELU's tail) excuses nothing elsewhere;
+    its cancellation in one region (1 + erf in a GELU's tail) excuses nothing elsewhere; in half precision also one ulp
+    and four times the worst error of the same in float32, which no rounding hides where there are few results;
 
-plus what the result changes by when the inputs change by two units of float32's roundoff: exp(x) as exp2(x * log2(e)),
-which is what GPUs have an instruction for, is exact for such an input and 40 ulps off for x = -80.
+plus what the result changes by when the inputs change by two units of float32's roundoff, or of what the contract lets
+a kernel round them to: exp(x) as exp2(x * log2(e)), which is what GPUs have an instruction for, is exact for such an
+input and 40 ulps off for x = -80.
 
 Regions with few results borrow from larger binades, in absolute terms, what PyTorch is off by beyond its rounding.
 Results near the smallest normal number may be flushed to zero; in float16, which nothing flushes, a quantum of its
@@ -22,11 +25,16 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from robust_kbench.cases.contract import Rounding, rounding
 from robust_kbench.oracle.judgement import Judgement
 from robust_kbench.oracle.three_metrics import UNIT_ROUNDOFF, Placement
 
 FLOOR = {torch.float64: 4.0, torch.float32: 4.0, torch.float16: 1.15, torch.bfloat16: 1.15}
+"""Where arithmetic is in float32 or the output's dtype, whichever is wider."""
+_ARITHMETIC = 4.0  # ulps of the arithmetic's own format, where the output's is as narrow
 SLACK = 2.0
+STORE, INNER_SLACK = 1.0, 4.0
+"""In ulps: of a store that truncates, and by how much a result in float32 may be worse than PyTorch's before it."""
 INPUT_ROUNDINGS = 2.0
 _ENOUGH = 24  # results; their worst error is then hardly ever less than half of the next one's
 _REACH = 6  # binades that a region with fewer may borrow from
@@ -43,7 +51,8 @@ class Ulps:
     """Holds answers to the bound above. `exact` is float64, `native` PyTorch's answer to the same inputs.
 
     `nearby` are such pairs for inputs near the case's own, which tell PyTorch's error apart from its luck; `condition`
-    is by how much the exact answer changes per relative change of the inputs.
+    is by how much the exact answer changes per relative change of the inputs. `allowed` is what the contract lets a
+    kernel round; without it, what ieee does.
     """
 
     def __init__(
@@ -54,8 +63,11 @@ class Ulps:
         nearby: Sequence[Pair] = (),
         condition: torch.Tensor | None = None,
         placement: Placement = "match",
+        allowed: Rounding | None = None,
     ) -> None:
         self._dtype, self._placement = native.dtype, placement
+        self._rounding = allowed or rounding("ieee", str(native.dtype).removeprefix("torch."))
+        self._floor = _floor(self._dtype, self._rounding)
         self._exact = exact.double().reshape(-1)
         pairs = [(self._exact, native.reshape(-1))]
         pairs += [(other.double().reshape(-1), answer.reshape(-1)) for other, answer in nearby]
@@ -87,14 +99,14 @@ class Ulps:
 
     def _in_ulps(self, ratio: float, place: int) -> tuple[float, float]:
         if place < 0:
-            return 0.0, FLOOR[self._dtype]
+            return 0.0, self._floor
         limit = float(self._allowed[place] / _ulp(self._exact[place : place + 1], self._dtype)[0])
         return ratio * limit, limit
 
     def _bound(self, pairs: Sequence[Pair], condition: torch.Tensor | None) -> torch.Tensor:
         """By how much each element may be off, in absolute terms."""
-        limits = _region_limits(pairs, self._dtype)
-        unit = INPUT_ROUNDINGS * min(2.0**-24, UNIT_ROUNDOFF[self._dtype])
+        limits = _region_limits(pairs, self._dtype, self._floor)
+        unit = INPUT_ROUNDINGS * max(self._rounding.sum, self._rounding.factor)
         moved = None if condition is None else condition.reshape(-1)
         allowed = torch.empty_like(self._exact)
         for block in _blocks(self._exact):
@@ -160,19 +172,33 @@ def _regions(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return _exponents(exact, dtype).add_(2048 * (exact < 0))
 
 
-def _region_limits(pairs: Sequence[Pair], dtype: torch.dtype) -> torch.Tensor:
+def _floor(dtype: torch.dtype, allowed: Rounding) -> float:
+    """In ulps of the output's dtype."""
+    coarser = allowed.sum / UNIT_ROUNDOFF[dtype]
+    return max(FLOOR[dtype], _ARITHMETIC * coarser if coarser >= 1 else 0.0)
+
+
+def _region_limits(pairs: Sequence[Pair], dtype: torch.dtype, floor: float) -> torch.Tensor:
     """The limit in ulps of every region."""
-    worst, count = torch.zeros(2, 2048, dtype=torch.float64), torch.zeros(2, 2048, dtype=torch.float64)
+    worst, inner, count = torch.zeros(3, 2, 2048, dtype=torch.float64)
     for exact, native in pairs:
+        largest = worst if native.dtype == dtype else inner
         for block in _blocks(exact):
             errors = (native[block].double() - exact[block]).abs_().div_(_ulp(exact[block], dtype))
             regions = _regions(exact[block], dtype)
-            worst.view(-1).scatter_reduce_(0, regions, errors.nan_to_num_(0.0, 0.0, 0.0), "amax")
+            largest.view(-1).scatter_reduce_(0, regions, errors.nan_to_num_(0.0, 0.0, 0.0), "amax")
             count += torch.bincount(regions, minlength=4096).view(2, 2048)
+    stored = SLACK * _with_borrowed(worst, count, rounding_error=0.5)
+    unstored = STORE + INNER_SLACK * _with_borrowed(inner, count, rounding_error=0.0)
+    return torch.maximum(stored, unstored).clamp_(min=floor).view(-1)
+
+
+def _with_borrowed(worst: torch.Tensor, count: torch.Tensor, rounding_error: float) -> torch.Tensor:
+    """The worst of a region and its neighbours, and of larger binades where these three hold few results."""
     around = torch.nn.functional.max_pool1d(worst, 3, 1, 1)
     number = count.roll(1, 1) + count
     for step in range(1, _REACH + 1):
-        beyond = (worst - 0.5).clamp_(min=0.0).roll(-step, 1).mul_(2.0**step)
+        beyond = (worst - rounding_error).clamp_(min=0.0).roll(-step, 1).mul_(2.0**step)
         around = torch.where(number < _ENOUGH, torch.maximum(around, beyond), around)
         number = number + count.roll(-step, 1)
-    return (SLACK * around).clamp_(min=FLOOR[dtype]).view(-1)
+    return around

@@ -18,7 +18,7 @@ from robust_kbench.oracle.judgement import Judgement, Standard, refusal
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.sampled import is_costly, sample
 from robust_kbench.oracle.standards import rule, standard_for
-from robust_kbench.oracle.surroundings import Surroundings, glance, survey
+from robust_kbench.oracle.surroundings import surround
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, CaseStatus, Metrics
@@ -76,8 +76,6 @@ class Judge:
     def __init__(self, task: Task, reference: Reference) -> None:
         self._task = task
         self._reference = reference
-        comparisons = set(map(task.comparison_of, task.outputs.values()))
-        self._counts_ulps, self._measures = "ulp" in comparisons, "rule" in comparisons
         self._last: tuple[Case, Inputs, Expected] | None = None
 
     def expect(self, case: Case, inputs: Inputs) -> Expected:
@@ -101,7 +99,7 @@ class Judge:
 
     def _in_full(self, case: Case, inputs: Inputs) -> Expected:
         exact, native = self._reference.exact(inputs), self._reference.native(inputs)
-        around = self._surroundings(inputs, exact, native)
+        around = surround(self._task, case.dtype, self._reference, inputs, exact, native)
         standards: dict[str, Standard] = {
             name: standard_for(self._task, name, case, inputs, exact, native, around) for name in self._task.outputs
         }
@@ -109,11 +107,6 @@ class Judge:
             spoilt = reached(self._reference, inputs)
             standards = {name: Contained(own, exact[name], spoilt[name]) for name, own in standards.items()}
         return Expected(exact, native, standards)
-
-    def _surroundings(self, inputs: Inputs, exact: Tensors, native: Tensors) -> Surroundings | None:
-        if self._counts_ulps:
-            return survey(self._reference, inputs, exact)
-        return glance(self._reference, inputs, native) if self._measures else None
 
     def verdict(self, seen: Observation, inputs: Inputs, *, with_digest: bool = True) -> Verdict:
         """Hold one observation to the rule, against float64. The digest is for results that go into a record."""

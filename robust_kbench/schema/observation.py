@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from robust_kbench.schema.agreement import Audit, Calibration
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.defect import Defect
 
@@ -36,9 +37,21 @@ class Observation:
 
     `outputs` are private copies, taken while the worker was stopped. A missing output is explained in `problems`, for
     example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it. `wake_ns` is
-    the time from waking the worker to its READY, `peer_wake_ns` the same of the baseline's latest call. `reports` is
-    what the emulator's checker said, `defects` the same with its lines looked up. `repetition` compares its answer with
-    that of an earlier call on equal inputs.
+    the time from waking the worker to its READY, `peer_wake_ns` the same of the baseline's latest call.
+    `handing_ns` went into writing the arguments to shared memory, `draining_ns` into copying and comparing what was
+    left there, both while the worker was stopped. `reports` is what the emulator's checker said, `defects` the same
+    with its lines looked up. `repetition` compares its answer with that of an earlier call on equal inputs.
+
+    `waited_ns` is how long the worker, from WAKE to its stop, stood in a run queue behind foreign processes.
+    `threads_before` and `threads_after` count the tree's threads while it was stopped.
+
+    Claims of a worker on a CUDA device, None where unknown: `event_ns`, the time between two events around the call
+    (E); `join_ns`, the same up to an event behind a completion of the whole device (E2); `wall_ns`, its wall clock (W);
+    `host_ns`, until the kernel returned to the host; `first_wall_ns`, W of its first call of this shape;
+    `device_bytes_before` and `_after`, memory in use on the device; `hot_ns`, E of each call of a row on the same
+    buffers without a flush, never scored; `batch_ns`, E of each call of a batch, whose other times are those of the
+    whole batch; `calibration`; `audit`, from a call under a profiler, whose times are not those of a call.
+    `peer_calibration` is the baseline worker's, `peer_gap_ns` the judge's time of its latest call less E.
     """
 
     case: Case
@@ -51,9 +64,36 @@ class Observation:
     overruns: Mapping[str, int] = field(default_factory=dict)
     elapsed_ns: int = 0
     wake_ns: int = 0
+    handing_ns: int = 0
+    draining_ns: int = 0
     peer_wake_ns: int | None = None
     event_ns: int | None = None
     left_processes: int = 0
     reports: tuple[Mapping[str, Any], ...] = ()
     defects: tuple[Defect, ...] = ()
     repetition: Repetition | None = None
+    waited_ns: int = 0
+    threads_before: int | None = None
+    threads_after: int | None = None
+    wall_ns: int | None = None
+    join_ns: int | None = None
+    host_ns: int | None = None
+    first_wall_ns: int | None = None
+    device_bytes_before: int | None = None
+    device_bytes_after: int | None = None
+    hot_ns: tuple[int, ...] = ()
+    batch_ns: tuple[int, ...] = ()
+    calibration: Calibration | None = None
+    peer_calibration: Calibration | None = None
+    peer_gap_ns: int | None = None
+    audit: Audit | None = None
+
+    @property
+    def waking_ns(self) -> int:
+        """From waking the worker to READY, without what foreign processes made it wait."""
+        return max(0, self.wake_ns - self.waited_ns)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether its times are those of a call as it is scored."""
+        return self.ending == "returned" and self.case.role == "timed" and self.audit is None and not self.batch_ns

@@ -16,7 +16,7 @@ from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layout, Precision, Probe
 
 SCHEMA_VERSION = 1
-MAX_RECORD_BYTES = 96 * 1024
+MAX_RECORD_BYTES = 256 * 1024
 MAX_FOREIGN_LOAD = 0.05
 REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp", "landlock"})
 _MAX_NS = 2**32 - 1  # samples above 4.29 s are stored as this; no timed binding comes near
@@ -37,6 +37,7 @@ class Status(StrEnum):
 
 Tier = Literal["quick", "full", "final"]
 Execution = Literal["native", "interpreted", "emulated"]
+StopReason = Literal["precision", "rounds", "time"]
 CaseStatus = Literal["passed", "incorrect", "crashed", "timed_out", "not_checked"]
 Metrics = tuple[float, ...]
 
@@ -78,6 +79,8 @@ class Session(Strict):
     samples: dict[str, str] = Field(description="contestant -> base64 of little-endian uint32 nanoseconds")
     foreign_load: float = Field(description="share of a core that other processes used meanwhile")
     repeated: int = Field(default=0, description="how often the session was repeated because of foreign load")
+    stop: StopReason = Field(default="rounds", description="why it ended: never because of a sign or a significance")
+    first_call_us: dict[str, float] = Field(default_factory=dict, description="contestant -> its first, untimed call")
 
 
 class Timing(Strict):
@@ -86,6 +89,7 @@ class Timing(Strict):
     axes: dict[str, int]
     dtype: FloatDType
     sessions: tuple[Session, ...]
+    floor_us: float | None = Field(default=None, description="no device of this kind can be faster; None if unknown")
 
 
 class Search(Strict):
@@ -97,20 +101,21 @@ class Search(Strict):
 
 
 class Seconds(Strict):
-    """Wall time of each stage; `harness` is what is left after the submission's and the references' own work."""
+    """Wall time of each stage; `harness` is what is left when the kernels' and the judge's own work is taken off."""
 
     start: float = 0.0
     build: float = 0.0
     check: float = 0.0
     timing: float = 0.0
     kernels: float = Field(default=0.0, description="within check and timing: kernels running, baselines included")
-    references: float = Field(default=0.0, description="within check and timing: making inputs, references, comparing")
+    inputs: float = Field(default=0.0, description="within check and timing: making fresh values and handing them over")
+    judging: float = Field(default=0.0, description="within check and timing: draining, references, comparing")
     total: float = 0.0
 
     @property
     def harness(self) -> float:
         """Overhead: everything but building, running kernels, making inputs and judging outputs."""
-        return self.total - self.build - self.kernels - self.references
+        return self.total - self.build - self.kernels - self.inputs - self.judging
 
 
 class RunRecord(Strict):

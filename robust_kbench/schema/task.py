@@ -16,7 +16,7 @@ Role = Literal["activation", "parameter", "gradient", "index", "mask", "scalar"]
 Layout = Literal["contiguous", "transposed", "strided", "offset", "expanded", "pitched", "channels_last"]
 Distribution = Literal[
     "normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers",
-    "constant", "one_hot", "sorted", "low_rank", "cancelling", "subnormal",
+    "constant", "one_hot", "sorted", "low_rank", "cancelling", "small", "subnormal",
 ]  # fmt: skip
 Comparison = Literal["rule", "ulp", "exact", "indices", "random"]
 Probe = Literal["identity", "integers", "stall", "range", "nonfinite", "empty"]
@@ -167,10 +167,14 @@ class Property(Strict):
 
 
 class Cost(Strict):
-    """Work that no implementation can avoid, over axes and `itemsize`; it bounds every claim."""
+    """Work of the op, over axes and `itemsize`: what a call costs, and what no implementation can avoid.
+
+    `least_flops` bounds every claim where some algorithm needs fewer operations than the definition.
+    """
 
     flops: Expression
     bytes: Expression
+    least_flops: Expression | None = None
 
 
 class Task(Strict):
@@ -190,7 +194,7 @@ class Task(Strict):
     distributions: tuple[Distribution, ...] = Field(
         default=(
             "normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers",
-            "constant", "one_hot", "sorted", "low_rank", "cancelling",
+            "constant", "one_hot", "sorted", "low_rank", "cancelling", "small",
         ),
         min_length=1,
         description="what the op is well-conditioned for; subnormal values, which hardware may flush, only by request",
@@ -276,6 +280,8 @@ class Task(Strict):
         yield "reduction", self.reduction, set()
         yield "cost.flops", self.cost.flops, {"itemsize"}
         yield "cost.bytes", self.cost.bytes, {"itemsize"}
+        if self.cost.least_flops is not None:
+            yield "cost.least_flops", self.cost.least_flops, {"itemsize"}
 
     def misfit(self, axes: Mapping[str, int]) -> str | None:
         """Why `axes` is not a case of this task, or None when it is one."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from robust_kbench import machine_lock
+from robust_kbench.cases.bank import Bank
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.isolation.arena import Arena
@@ -16,8 +17,8 @@ from robust_kbench.progress import Progress
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import MAX_FOREIGN_LOAD, CaseResult, Tier, Timing
-from robust_kbench.schema.task import Task
+from robust_kbench.schema.record import MAX_FOREIGN_LOAD, CaseResult, Session, Tier, Timing
+from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.plan import PLANS, Plan
 from robust_kbench.timing.session import SessionResult, TimingSession
@@ -54,19 +55,19 @@ def measure(
     """Measure every timed case. Stops at the first one on which the candidate fails."""
     measured = Measured()
     plan = PLANS[tier]
-    # Tier quick spreads the distributions over the dtypes, the others check each on every timed case.
-    step = len(cases) if tier == "quick" else 1
     arena = Arena(2 * device.cache_bytes + max(case_footprint(task, case) for case in cases))
     try:
         with machine_lock.quiet():
             for number, case in enumerate(cases):
                 progress("timed bindings", number, len(cases))
+                bank = Bank(task, case)
 
-                def session(case: Case = case, first: int = number % step) -> SessionResult:
+                def session(turn: int, case: Case = case, bank: Bank = bank, number: int = number) -> SessionResult:
                     return TimingSession(
                         task, case, contestants, plan,
-                        judge=judge, pool=pool, device=device, arena=arena, watch=watch, timeout_s=_CALL_TIMEOUT_S,
-                        distributions=task.distributions[first::step],
+                        judge=judge, bank=bank, pool=pool, device=device, arena=arena, watch=watch,
+                        timeout_s=_CALL_TIMEOUT_S,
+                        distributions=_share(task.distributions, number, turn, tier, len(cases)),
                     ).run()  # fmt: skip
 
                 _measure_case(case, plan, _REPEATS[tier], session, measured)
@@ -77,16 +78,31 @@ def measure(
             measured.findings.append(_busy_machine(measured.loaded_sessions))
     finally:
         arena.close()
+    measured.findings = _distinct(measured.findings)
     return measured
 
 
-def _measure_case(case: Case, plan: Plan, repeats: int, run: Callable[[], SessionResult], measured: Measured) -> None:
-    sessions = []
-    for _ in range(plan.sessions):
+def _share(
+    distributions: Sequence[Distribution], number: int, turn: int, tier: Tier, cases: int
+) -> Sequence[Distribution]:
+    """The distributions that a session checks: those of a timed case are dealt out to its sessions.
+
+    Tier quick has one session and deals them out to the timed cases, that is to the dtypes.
+    """
+    count = cases if tier == "quick" else PLANS[tier].sessions
+    return distributions[((number if tier == "quick" else number + turn) % count) :: count]
+
+
+def _measure_case(
+    case: Case, plan: Plan, repeats: int, run: Callable[[int], SessionResult], measured: Measured
+) -> None:
+    sessions: list[Session] = []
+    logs: list[list[float]] = []
+    while len(sessions) < plan.sessions or plan.wants_more(logs):
         repeated = 0
-        result = run()
+        result = run(len(sessions))
         while _is_loaded(result) and repeated < repeats and measured.loaded_sessions < _PATIENCE:
-            result, repeated = run(), repeated + 1
+            result, repeated = run(len(sessions)), repeated + 1
         measured.loaded_sessions += _is_loaded(result)
         measured.seen += result.seen
         measured.results += result.results
@@ -95,7 +111,13 @@ def _measure_case(case: Case, plan: Plan, repeats: int, run: Callable[[], Sessio
             measured.failure = f"{case}: {result.failure}"
             return
         sessions.append(result.as_record(repeated))
+        logs.append(result.logs())
     measured.timings.append(Timing(axes=case.axes, dtype=case.dtype, sessions=tuple(sessions)))
+
+
+def _distinct(findings: Sequence[Finding]) -> list[Finding]:
+    """One of those that say the same about other cases."""
+    return list({(finding.guard, finding.message): finding for finding in reversed(findings)}.values())[::-1]
 
 
 def _is_loaded(result: SessionResult) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robust_kbench.schema.record import Tier
+from robust_kbench.schema.record import StopReason, Tier
 from robust_kbench.timing import statistics
 
 
@@ -14,26 +14,46 @@ class Plan:
     """Sampling of one timed binding. A round holds one call of every contestant, in random order."""
 
     sessions: int
-    warm_up_rounds: int
     min_rounds: int
     max_rounds: int
     max_seconds: float
+    warm_up_rounds: int = 3
+    warm_up_seconds: float = 0.25
+    """Both are reached before the first sample counts."""
     precision: float = 0.005
     """Stop when half the interval of the log ratio is below this."""
+    more_sessions: int = 0
+    """How many are added to a binding whose sessions agree less well than `session_precision`."""
+    session_precision: float = 0.02
     full_rule_share: float = 0.25
     """Share of timed outputs, secretly drawn, that is judged against float64; the others against PyTorch."""
 
-    def is_enough(self, logs: Sequence[Sequence[float]], seconds: float) -> bool:
-        """Whether a session with these log ratios (one list per baseline) may end."""
-        rounds = len(logs[0]) if logs else self.max_rounds
-        if rounds >= self.max_rounds or (rounds >= self.min_rounds and seconds > self.max_seconds):
-            return True
-        precise = all(statistics.half_width(values) <= self.precision for values in logs) if rounds else False
-        return rounds >= self.min_rounds and precise
+    def is_warm(self, rounds: int, seconds: float) -> bool:
+        """Whether the next round counts."""
+        return rounds >= self.warm_up_rounds and seconds >= self.warm_up_seconds
+
+    def stop(self, logs: Sequence[float], rounds: int, seconds: float) -> StopReason | None:
+        """Why a session ends, or None. `logs`: the log ratios against the baseline that matters, if there is one."""
+        if rounds >= self.min_rounds and logs and statistics.half_width(logs) <= self.precision:
+            return "precision"
+        if rounds >= self.max_rounds:
+            return "rounds"
+        return "time" if rounds >= self.min_rounds and seconds > self.max_seconds else None
+
+    def wants_more(self, sessions: Sequence[Sequence[float]]) -> bool:
+        """Whether sessions with these log ratios differ so much that more of them are needed; a matter of width."""
+        if not self.plus(len(sessions)):
+            return False
+        low, _, high = statistics.mean_interval([statistics.median(logs) for logs in sessions])
+        return (high - low) / 2 > self.session_precision
+
+    def plus(self, taken: int) -> int:
+        """How many sessions may still be added after `taken` ones."""
+        return max(0, self.sessions + self.more_sessions - taken)
 
 
 PLANS: dict[Tier, Plan] = {
-    "quick": Plan(sessions=1, warm_up_rounds=1, min_rounds=6, max_rounds=7, max_seconds=0.6),
-    "full": Plan(sessions=3, warm_up_rounds=3, min_rounds=12, max_rounds=24, max_seconds=3.0),
-    "final": Plan(sessions=5, warm_up_rounds=4, min_rounds=16, max_rounds=20, max_seconds=20.0),
+    "quick": Plan(sessions=1, min_rounds=6, max_rounds=7, max_seconds=0.6, warm_up_rounds=1, warm_up_seconds=0.0),
+    "full": Plan(sessions=5, min_rounds=20, max_rounds=40, max_seconds=3.0, more_sessions=2),
+    "final": Plan(sessions=7, min_rounds=30, max_rounds=60, max_seconds=20.0, more_sessions=3),
 }

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
-from robust_kbench.baselines import EAGER
+from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
@@ -28,14 +28,16 @@ from robust_kbench.oracle.verdict import Judge, Limits
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import CaseResult, Session, encode_samples
+from robust_kbench.schema.record import CaseResult, Session, StopReason, encode_samples
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import statistics
 from robust_kbench.timing.plan import Plan
 
-CANDIDATE = "candidate"
+CANDIDATE, CONTROL = "candidate", "control"
+"""The control is a second worker of the eager baseline: how far two equals differ is what the method can tell apart."""
 _LAUNCH_ALLOWANCE_NS = 60_000
+_CHECKED_ROUNDS = 0.7  # after which one of the calls that only check is mixed in, while there are any
 
 
 @dataclass
@@ -46,13 +48,26 @@ class SessionResult:
     seen: list[Observation] = field(default_factory=list)
     results: list[CaseResult] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    first_call_us: dict[str, float] = field(default_factory=dict)
     foreign_load: float = 0.0
+    stop: StopReason = "rounds"
     failure: str = ""
+
+    def logs(self) -> list[float]:
+        """The log ratios against the baseline that is fastest here: how precise the others are does not matter."""
+        baselines = [name for name in self.samples if name not in (CANDIDATE, CONTROL) and self.samples[name]]
+        fastest = min(baselines, key=lambda name: statistics.median(self.samples[name]), default=None)
+        return statistics.log_ratios(self.samples[fastest], self.samples[CANDIDATE]) if fastest else []
 
     def as_record(self, repeated: int) -> Session:
         """The samples as the record keeps them."""
-        encoded = {name: encode_samples(values) for name, values in self.samples.items()}
-        return Session(samples=encoded, foreign_load=round(self.foreign_load, 3), repeated=repeated)
+        return Session(
+            samples={name: encode_samples(values) for name, values in self.samples.items()},
+            foreign_load=round(self.foreign_load, 3),
+            repeated=repeated,
+            stop=self.stop,
+            first_call_us={name: self.first_call_us[name] for name in self.samples if name in self.first_call_us},
+        )
 
 
 class TimingSession:
@@ -66,6 +81,7 @@ class TimingSession:
         plan: Plan,
         *,
         judge: Judge,
+        bank: Bank,
         pool: WarmPool,
         device: Device,
         arena: Arena,
@@ -73,7 +89,8 @@ class TimingSession:
         timeout_s: float,
         distributions: Sequence[Distribution],
     ) -> None:
-        self._task, self._case, self._plan, self._judge = task, case, plan, judge
+        """`distributions`: those that are checked here, in calls that are not timed."""
+        self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
         self._contestants = list(contestants)
         self._distributions = distributions
         self._timed_distributions = [name for name in TIMED_DISTRIBUTIONS if name in task.distributions]
@@ -82,7 +99,7 @@ class TimingSession:
         self._random = random.SystemRandom()
         self._limits: dict[tuple[str, Distribution], Limits] = {}
         self._workers: dict[str, Worker] = {}
-        self._eager_wake_ns: int | None = None
+        self._peer: Observation | None = None
         self._result = SessionResult({contestant.name: [] for contestant in self._contestants})
 
     def run(self) -> SessionResult:
@@ -95,7 +112,7 @@ class TimingSession:
                 return self._result
             before = self._usage()
             started = time.monotonic()
-            self._measure(started)
+            self._measure()
             elapsed = time.monotonic() - started
             self._result.foreign_load = max(0.0, (self._usage() - before) / elapsed) if elapsed > 0 else 0.0
         return self._result
@@ -111,67 +128,114 @@ class TimingSession:
             stack.callback(worker.close)
             self._workers[contestant.name] = worker
 
-    def _measure(self, started: float) -> None:
-        rounds = 0
+    def _measure(self) -> None:
         checks = self._random.sample(self._distributions, len(self._distributions))
-        while not self._result.failure and not self._is_enough(rounds, time.monotonic() - started):
-            is_warm_up = rounds < self._plan.warm_up_rounds
-            distribution = self._random.choice(self._timed_distributions)
-            for contestant in self._random.sample(self._contestants, len(self._contestants)):
-                if contestant.name in self._workers:
-                    self._timed_call(contestant, distribution, keep=not is_warm_up, first=rounds == 0)
-            if checks and not self._result.failure and self._random.random() < 0.7:
-                self._check_call(checks.pop())
-            rounds += 1
+        self._first_calls()
+        self._warm_up(checks)
+        self._take_samples(checks)
         while checks and not self._result.failure:
             self._check_call(checks.pop())
-        for contestant in self._contestants:
+        for contestant in self._in_random_order():  # nobody behaves only until it was timed
+            self._timed_call(contestant, self._some_distribution(), keep=False, in_full=True)
+
+    def _first_calls(self) -> None:
+        """Each is judged in full. What a first call costs, compiling included, is told and never scored."""
+        for contestant in self._in_random_order():
+            elapsed_ns = self._timed_call(contestant, self._some_distribution(), keep=False, in_full=True)
+            if elapsed_ns is not None:
+                self._result.first_call_us[contestant.name] = round(elapsed_ns / 1e3, 1)
+
+    def _warm_up(self, checks: list[Distribution]) -> None:
+        """In the same random alternation as what counts: warming one worker after the other leaves a bias."""
+        rounds, started = 0, time.monotonic()
+        while not self._result.failure and not self._plan.is_warm(rounds, time.monotonic() - started):
+            self._round(checks, keep=False)
+            rounds += 1
+
+    def _take_samples(self, checks: list[Distribution]) -> None:
+        rounds, started = 0, time.monotonic()
+        while True:
+            self._round(checks, keep=True)
+            if self._result.failure:
+                return
+            rounds += 1
+            stop = self._plan.stop(self._result.logs(), rounds, time.monotonic() - started)
+            if stop is not None:
+                self._result.stop = stop
+                return
+
+    def _round(self, checks: list[Distribution], *, keep: bool) -> None:
+        distribution = self._some_distribution()
+        for contestant in self._in_random_order():
+            in_full = self._random.random() < self._plan.full_rule_share
+            self._timed_call(contestant, distribution, keep=keep, in_full=in_full)
+        if checks and not self._result.failure and self._random.random() < _CHECKED_ROUNDS:
+            self._check_call(checks.pop())
+
+    def _in_random_order(self) -> Iterator[Contestant]:
+        """Those that still have a worker, until the candidate has failed."""
+        for contestant in self._random.sample(self._contestants, len(self._contestants)):
             if contestant.name in self._workers and not self._result.failure:
-                # Nobody behaves only until it was timed.
-                self._timed_call(contestant, self._random.choice(self._timed_distributions), keep=False, first=True)
+                yield contestant
 
-    def _is_enough(self, rounds: int, seconds: float) -> bool:
-        if rounds < self._plan.warm_up_rounds:
-            return False
-        candidate = self._result.samples[CANDIDATE]
-        baselines = [name for name in self._workers if name != CANDIDATE]
-        logs = [statistics.log_ratios(self._result.samples[name], candidate) for name in baselines]
-        return self._plan.is_enough(logs, seconds) if logs else len(candidate) >= self._plan.max_rounds
+    def _some_distribution(self) -> Distribution:
+        return self._random.choice(self._timed_distributions)
 
-    def _timed_call(self, contestant: Contestant, distribution: Distribution, *, keep: bool, first: bool) -> None:
-        in_full = first or self._random.random() < self._plan.full_rule_share
-        elapsed_ns = self._call(contestant, distribution, in_full=in_full)
+    def _timed_call(
+        self, contestant: Contestant, distribution: Distribution, *, keep: bool, in_full: bool
+    ) -> int | None:
+        case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
+        with self._watch.measure("inputs"):
+            inputs = self._bank.draw(case)
+        elapsed_ns = self._call(contestant, case, inputs, in_full=in_full)
         if elapsed_ns is not None and keep:
             self._result.samples[contestant.name].append(elapsed_ns)
+        return elapsed_ns
 
     def _check_call(self, distribution: Distribution) -> None:
+        """Values drawn from a seed that goes into the record, so that the call can be repeated."""
         candidate = next(c for c in self._contestants if c.name == CANDIDATE)
-        self._call(candidate, distribution, in_full=True, record=True)
+        case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
+        with self._watch.measure("inputs"):
+            inputs = make_inputs(self._task, case)
+        self._call(candidate, case, inputs, in_full=True, record=True)
 
     def _call(
-        self, contestant: Contestant, distribution: Distribution, *, in_full: bool, record: bool = False
+        self, contestant: Contestant, case: Case, inputs: Inputs, *, in_full: bool, record: bool = False
     ) -> int | None:
         name = contestant.name
-        case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
-        with self._watch.measure("references"):
-            inputs = make_inputs(self._task, case)
         seen = self._caller.call(self._workers[name], contestant.abi, case, inputs, before=self._device.flush)
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
+        self._watch.add("inputs", seen.handing_ns / 1e9)
+        self._watch.add("judging", seen.draining_ns / 1e9)
         problem = self._verify(name, seen, inputs, in_full=in_full, record=record)
-        if name == CANDIDATE:
-            self._result.seen.append(replace(seen, outputs={}, peer_wake_ns=self._eager_wake_ns))
-        elif name == EAGER:
-            self._eager_wake_ns = seen.wake_ns
+        self._keep(name, seen)
         if problem:
             self._give_up(name, problem)
             return None
         return sample_ns(seen)
 
+    def _keep(self, name: str, seen: Observation) -> None:
+        """What the guards look at: each call of the candidate, beside the latest of somebody trusted."""
+        if name != CANDIDATE:
+            self._peer = replace(seen, outputs={})
+            return
+        peer = self._peer
+        event_ns = peer.event_ns if peer else None
+        compared = replace(
+            seen,
+            outputs={},
+            peer_wake_ns=peer.waking_ns if peer else None,
+            peer_calibration=peer.calibration if peer else None,
+            peer_gap_ns=peer.elapsed_ns - event_ns if peer and event_ns is not None else None,
+        )
+        self._result.seen.append(compared)
+
     def _verify(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
         """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""
-        with self._watch.measure("references"):
+        with self._watch.measure("judging"):
             limits = self._limits.get((name, seen.case.distribution))
-            if not in_full and limits and self._passes_short_cut(name, seen, inputs, limits):
+            if not in_full and self._passes_short_cut(name, seen, inputs, limits):
                 return None
             verdict = self._judge.verdict(seen, inputs, with_digest=record)
             self._limits[name, seen.case.distribution] = verdict.limits
@@ -182,24 +246,26 @@ class TimingSession:
                 return result.reason or result.status
             return None
 
-    def _passes_short_cut(self, name: str, seen: Observation, inputs: Inputs, limits: Limits) -> bool:
+    def _passes_short_cut(self, name: str, seen: Observation, inputs: Inputs, limits: Limits | None) -> bool:
         """A cheap look that can only accept: what it doubts is judged in full."""
         if name != CANDIDATE:  # source of ours: between its fully judged calls it need only go on answering
             return seen.ending == "returned" and not seen.problems
-        return self._judge.short_cut(seen, inputs, limits) is None
+        return limits is not None and self._judge.short_cut(seen, inputs, limits) is None
 
     def _give_up(self, name: str, problem: str) -> None:
-        """The candidate's failure ends the session; a baseline that fails is left out, and eager must not fail."""
+        """The candidate's failure ends the session; a baseline that fails is left out, but not every one may."""
         if name == CANDIDATE:
             self._result.failure = problem
             return
-        if name == EAGER:
-            raise HarnessError(f"{self._task.name}: the eager baseline fails on its own task: {problem}")
         self._workers.pop(name, None)
         self._contestants = [c for c in self._contestants if c.name != name]
         self._result.samples.pop(name, None)
-        message = f"baseline {name} is left out: {problem}"[:500]
-        self._result.findings.append(Finding(guard="baselines", severity="warn", message=message, case=str(self._case)))
+        if not any(c.name not in (CANDIDATE, CONTROL) for c in self._contestants):
+            raise HarnessError(f"{self._task.name}: every baseline fails on its own task; the last, {name}: {problem}")
+        if name != CONTROL:
+            message = f"baseline {name} is left out: {problem}"[:500]
+            finding = Finding(guard="baselines", severity="warn", message=message, case=str(self._case))
+            self._result.findings.append(finding)
 
     def _usage(self) -> float:
         """Processor seconds of everybody else on this machine since boot, to within clock ticks."""

@@ -1,12 +1,29 @@
-"""Numbers in, numbers out: the median of log ratios and its distribution-free interval."""
+"""Numbers in, numbers out: speedups as medians of log ratios, with intervals that assume no distribution.
+
+Within a session rounds are the replicate, and the interval of their median comes from order statistics. Sessions, that
+is processes, differ by more than their rounds say (Kalibera and Jones, ISMM 2013), so they are the replicate of what is
+published: Student's interval of their estimates, and never narrower than that of all rounds together.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
+
+_LEVEL = 0.95
+
+
+class Verdict(StrEnum):
+    """What an interval says about a speedup, given by how much equals differ."""
+
+    FASTER = "faster"
+    SAME = "same"
+    SLOWER = "slower"
+    AMBIGUOUS = "ambiguous"
 
 
 @dataclass(frozen=True)
@@ -20,11 +37,25 @@ class Ratio:
     def __str__(self) -> str:
         return f"{self.value:.2f}x [{self.low:.2f}, {self.high:.2f}]"
 
+    def verdict(self, margin: float) -> Verdict:
+        """`margin`: the largest relative difference, such as 0.005, that counts as none."""
+        if self.low > 1 + margin:
+            return Verdict.FASTER
+        if self.high < 1 / (1 + margin):
+            return Verdict.SLOWER
+        is_inside = self.low >= 1 / (1 + margin) and self.high <= 1 + margin
+        return Verdict.SAME if is_inside else Verdict.AMBIGUOUS
+
 
 def log_ratios(baseline_ns: Sequence[int], candidate_ns: Sequence[int]) -> list[float]:
     """ln(baseline / candidate) of each round, so that drift common to a round cancels."""
     pairs = zip(baseline_ns, candidate_ns, strict=True)
     return [math.log(max(base, 1) / max(candidate, 1)) for base, candidate in pairs]
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle of at least one value."""
+    return float(np.median(np.asarray(values, dtype=float)))
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float, float]:
@@ -45,16 +76,48 @@ def half_width(values: Sequence[float]) -> float:
     return (high - low) / 2
 
 
-def ratio(logs: Sequence[float]) -> Ratio:
-    """The speedup that log ratios of one or more sessions stand for."""
-    low, median, high = median_interval(logs)
-    return Ratio(math.exp(median), math.exp(low), math.exp(high))
+def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean with Student's 95 % interval; (low, mean, high). Infinite for a single value."""
+    from scipy.special import stdtrit  # a tenth of a second, which a command line that scores nothing need not pay
+
+    numbers = np.asarray(values, dtype=float)
+    centre = float(numbers.mean())
+    if len(numbers) < 2:
+        return -math.inf, centre, math.inf
+    quantile = float(stdtrit(len(numbers) - 1, (1 + _LEVEL) / 2))
+    width = quantile * float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
+    return centre - width, centre, centre + width
 
 
-def geometric_mean(ratios: Sequence[Ratio]) -> Ratio:
-    """The geometric mean of values and of bounds; conservative, because the bounds need not be reached together."""
+def ratio(sessions: Sequence[Sequence[float]]) -> Ratio:
+    """The speedup that the log ratios of one or more sessions stand for: the median of the sessions' medians.
 
-    def mean(values: Sequence[float]) -> float:
-        return math.exp(sum(math.log(value) for value in values) / len(values))
+    Its interval is the hull of Student's over the sessions and that of the median of all rounds. A single session
+    (tier quick, never ranked) has only the latter.
+    """
+    estimates = [median(logs) for logs in sessions]
+    low, _, high = median_interval([log for logs in sessions for log in logs])
+    if len(sessions) > 1:
+        between = mean_interval(estimates)
+        low, high = min(low, between[0]), max(high, between[2])
+    centre = median(estimates)
+    return Ratio(math.exp(centre), math.exp(min(low, centre)), math.exp(max(high, centre)))
 
-    return Ratio(mean([r.value for r in ratios]), mean([r.low for r in ratios]), mean([r.high for r in ratios]))
+
+def geometric_mean(sessions: Sequence[Sequence[Sequence[float]]]) -> Ratio:
+    """The speedup over several timed cases, from the log ratios of each one's sessions (case, session, round).
+
+    Session number s of every case makes one estimate, and the interval is Student's over those. Where there is but one
+    session, the bounds of the cases are averaged, which is conservative, because they need not be reached together.
+    """
+    ratios = [ratio(each) for each in sessions]
+    value, low, high = (_mean_log([getattr(r, bound) for r in ratios]) for bound in ("value", "low", "high"))
+    count = min(len(each) for each in sessions)
+    if count > 1:
+        means = [float(np.mean([median(each[number]) for each in sessions])) for number in range(count)]
+        low, _, high = mean_interval(means)
+    return Ratio(math.exp(value), math.exp(min(low, value)), math.exp(max(high, value)))
+
+
+def _mean_log(values: Sequence[float]) -> float:
+    return sum(math.log(value) for value in values) / len(values)

@@ -5,7 +5,7 @@ The older names of the settings are used, because inductor reads them, and mixin
 
 import torch
 
-_TF32 = {"tf32_ok"}
+_TF32 = {"tf32_ok", "half_fp32acc", "any_halfacc", "fp8"}  # the others allow factors that are rounded even further
 _HALF_SUMS = {"any_halfacc"}
 
 

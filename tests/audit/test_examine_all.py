@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,14 @@ from robust_kbench.errors import SpecError
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_come_in_the_order_of_the_calls(jobs: int) -> None:
     assert list(in_processes(divmod, [(7, 2), (9, 4), (5, 5)], jobs)) == [(3, 1), (2, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("wanted", [1, 3], ids=["left early", "to the end"])
+def test_no_process_outlives_the_results(wanted: int) -> None:
+    results = in_processes(divmod, [(7, 2), (9, 4), (5, 5)], 2)
+    assert len(list(islice(results, wanted))) == wanted
+    results.close()
+    assert multiprocessing.active_children() == []
 
 
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:

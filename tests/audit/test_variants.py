@@ -15,6 +15,7 @@ from robust_kbench.audit.generic import generic_variants
 from robust_kbench.audit.setting import Setting, Tensors
 from robust_kbench.audit.variants import Variant, own_variants
 from robust_kbench.errors import SpecError
+from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.registry import LoadedTask, load_task
 from robust_kbench.schema.case import Case
@@ -108,6 +109,37 @@ def test_lower_inputs_are_the_reference_of_rounded_inputs(tmp_path: Path) -> Non
         answer = got[name]
         assert answer is not None
         assert torch.equal(answer["y"], expected), name
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype", "allowed", "lower"),
+    [
+        ("tf32_ok", "float32", 11, 8), ("half_fp32acc", "float32", 8, 4), ("any_halfacc", "float32", 8, 4),
+        ("fp8", "float32", 4, 2), ("fp8", "bfloat16", 4, 2), ("tf32_ok", "float16", None, 8),
+        ("half_fp32acc", "bfloat16", None, 4),
+    ],
+)  # fmt: skip
+def test_what_the_contract_allows_is_honest_and_the_next_lower_format_is_not(
+    tmp_path: Path, precision: str, dtype: FloatDType, allowed: int | None, lower: int
+) -> None:
+    dtypes = ["float32", "float16", "bfloat16"]
+    setting = setting_of(write_task(tmp_path, precision=precision, dtypes=dtypes), dtype=dtype)
+    variants = {variant.name: variant for variant in generic_variants(setting.task.spec)}
+    x, weight = setting.inputs.tensors.values()
+    assert variants["inputs_of_the_contract"].kind == "honest"
+    honest, mutant = (variants[name].answer(setting) for name in ("inputs_of_the_contract", "lower_inputs"))
+    assert (honest is None) == (allowed is None)
+    if honest is not None and allowed is not None:
+        assert torch.equal(honest["y"], rounded(x, allowed) * rounded(weight, allowed))
+    assert mutant is not None
+    assert torch.equal(mutant["y"], rounded(x, lower) * rounded(weight, lower))
+    output = variants["lower_output"].answer(setting)
+    assert output is not None
+    assert torch.equal(output["y"], rounded(setting.native["y"], lower))
+
+
+def test_where_nothing_may_be_rounded_no_rounded_inputs_are_honest(setting: Setting) -> None:
+    assert "inputs_of_the_contract" not in answers(setting)
 
 
 def test_with_several_outputs_each_is_spoilt_alone(tmp_path: Path) -> None:

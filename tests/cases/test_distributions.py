@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import get_args
 
 import pytest
@@ -108,6 +109,28 @@ def test_cancelling_rows_sum_to_a_small_part_of_their_terms(cols: int) -> None:
     values = _values("cancelling", (256, cols))
     assert 0.9 < float(values.std()) < 1.1
     assert 0.5 < float(values.sum(1).std()) / cols**0.5 * 16 < 1.5
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"), [(torch.float32, -10), (torch.bfloat16, -10), (torch.float64, -10), (torch.float16, -6)], ids=str
+)
+def test_small_values_have_the_scale_of_an_epsilons_root_and_squares_that_float16_holds(
+    dtype: torch.dtype, size: int
+) -> None:
+    values = _values("small", dtype=dtype).to(dtype)
+    assert round(math.log2(float(values.double().std()))) == size
+    assert float(values.square().mean(dtype=torch.float64)) > 2 * torch.finfo(dtype).smallest_normal
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("epsilon", [1e-5, 0.0], ids=["another", "none"])
+def test_on_small_values_a_wrong_epsilon_changes_a_norm_by_more_than_a_rounding(
+    dtype: torch.dtype, epsilon: float
+) -> None:
+    """The right one is 1e-6. Halves change by 2 units of roundoff and more, where normal values change by 1e-5."""
+    square = _values("small", dtype=dtype).to(dtype).double().square().mean()
+    change = float(((square + 1e-6) / (square + epsilon)).sqrt()) - 1
+    assert abs(change) > 2 * torch.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])

@@ -195,7 +195,8 @@ def test_a_finding_on_a_task_with_many_inputs_still_fits_a_record() -> None:
 def test_every_module_of_the_package_is_one_of_the_guards() -> None:
     modules = {guard.__module__ for guard in guards.GUARDS}
     names = ("mutation", "bounds", "processes", "clock", "undefined_behaviour", "determinism")
-    assert modules == {f"robust_kbench.guards.{name}" for name in names}
+    agreeing = ("streams", "activity", "threads")
+    assert modules == {f"robust_kbench.guards.{name}" for name in (*names, *agreeing)}
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -20,6 +20,7 @@ from specimens import make_task
 from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.errors import SpecError
+from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.properties import relate, relations
 from robust_kbench.schema.task import Property
 
@@ -342,3 +343,56 @@ def test_related_inputs_fit_every_other_layout(layout: str) -> None:
     relation = relation_of(task, LINEAR[0], case_of(layout=layout))
     assert relation is not None
     assert [call.tensors["a"].shape for call in relation.calls] == [(9, 40), (9, 40)]
+
+
+def _softmax_of(digits: int) -> Kernel:
+    return lambda a: torch.softmax(rounded(a, digits).float(), -1).to(a.dtype)
+
+
+@pytest.mark.parametrize(("precision", "digits"), [("tf32_ok", 11), ("half_fp32acc", 8), ("any_halfacc", 8)])
+def test_a_softmax_of_logits_that_the_contract_lets_be_rounded_is_shift_invariant(precision: str, digits: int) -> None:
+    prop = Property(kind="shift_invariant", inputs=("a",))
+    task = make_task(**{**ROWS, "precision": precision})
+    assert violations(task, prop, _softmax_of(digits)) == []
+    assert violations(task, prop, _softmax_without_maximum)
+    assert violations(make_task(**ROWS), prop, _softmax_of(digits))
+
+
+def test_a_shift_says_nothing_to_logits_of_four_digits() -> None:
+    task = make_task(**{**ROWS, "precision": "fp8"})
+    assert relation_of(task, Property(kind="shift_invariant", inputs=("a",)), case_of()) is None
+
+
+def _per_tensor_e4m3(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Scaled so that the largest element just fits."""
+
+    def kept(x: torch.Tensor) -> torch.Tensor:
+        scale = x.abs().max().float() / 448
+        return (x.float() / scale).to(torch.float8_e4m3fn).float() * scale
+
+    return (kept(a) @ kept(b)).to(a.dtype)
+
+
+def _in_float16(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (a.half().float() @ b.half().float()).to(a.dtype)
+
+
+@pytest.mark.parametrize(("precision", "kernel"), [("fp8", _per_tensor_e4m3), ("half_fp32acc", _in_float16)])
+def test_scaling_is_held_to_the_rule_where_the_contract_allows_formats_of_little_range(
+    precision: str, kernel: Kernel
+) -> None:
+    prop = Property(kind="homogeneous", inputs=("a",))
+    task = make_task(**{**MATMUL, "precision": precision})
+    assert violations(task, prop, kernel, distribution="small") == []
+    assert violations(task, prop, _plus_one_where_positive, distribution="small")
+
+
+def test_later_positions_may_change_the_scale_of_a_tensor_in_e4m3() -> None:
+    def kernel(a: torch.Tensor) -> torch.Tensor:
+        scale = a.abs().max() / 448
+        return ((a / scale).to(torch.float8_e4m3fn).float() * scale).cumsum(-1)
+
+    prop = Property(kind="causal", axis="k")
+    assert violations(make_task(**{**ROWS, "precision": "fp8"}), prop, kernel) == []
+    assert violations(make_task(**ROWS), prop, kernel)
+    assert violations(make_task(**{**ROWS, "precision": "fp8"}), prop, _cumsum_one_ahead)

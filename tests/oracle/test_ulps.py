@@ -7,13 +7,18 @@ import pytest
 import torch
 from specimens import load_made_task, make_case
 
-from robust_kbench.cases.values import Inputs
+from robust_kbench.cases.contract import rounding
+from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.oracle import ulps
+from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.judgement import Judgement
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.three_metrics import Placement
 from robust_kbench.oracle.ulps import FLOOR, Ulps
 from robust_kbench.oracle.verdict import Expected, Judge
+from robust_kbench.registry import load_task
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.task import Precision
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 INF, NAN = math.inf, math.nan
@@ -298,3 +303,64 @@ def test_an_honest_variant_is_accepted_with_a_tenth_to_spare_however_few_element
 def test_a_less_precise_variant_is_refused(dtype: torch.dtype, formula: str, variant: Function) -> None:
     x = _drawn(2.0, dtype, 400, 1)
     assert not _expected(formula, x).judge({"y": variant(x)})["y"].is_accepted
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype", "units"),
+    [
+        ("ieee", torch.float32, 4), ("tf32_ok", torch.float32, 4), ("half_fp32acc", torch.bfloat16, 1),
+        ("any_halfacc", torch.float16, 4), ("any_halfacc", torch.bfloat16, 4), ("any_halfacc", torch.float32, 4 << 16),
+        ("fp8", torch.float16, 1), ("fp8", torch.float32, 4 << 11),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_contract_that_allows_arithmetic_in_halves_allows_four_of_their_units(
+    precision: Precision, dtype: torch.dtype, units: int
+) -> None:
+    exact = torch.full((3,), 1.5, dtype=torch.float64)
+    allowed = rounding(precision, str(dtype).removeprefix("torch."))
+    standard = Ulps(exact, exact.to(dtype), allowed=allowed)
+    unit = torch.finfo(dtype).eps
+    assert standard.judge((exact + units * unit).to(dtype)).is_accepted
+    assert not standard.judge((exact + (units + max(1, units // 256)) * unit).to(dtype)).is_accepted
+
+
+@pytest.mark.parametrize(("precision", "digits"), [("tf32_ok", 11), ("half_fp32acc", 8), ("fp8", 4)])
+def test_an_elementwise_op_may_round_its_input_as_far_as_the_contract_says(precision: str, digits: int) -> None:
+    outputs = {"y": {"shape": ["rows", "cols"], "compare": "ulp"}}
+    source = "import torch\ndef reference(x, weight):\n    return torch.exp(4 * x)\n"
+    accepted = {}
+    for contract in (precision, "ieee"):
+        task = load_made_task(source, outputs=outputs, precision=contract)
+        case = make_case(axes={"rows": 64, "cols": 64})
+        inputs = make_inputs(task.spec, case)
+        expected = Judge(task.spec, Reference(task)).expect(case, inputs)
+        x = inputs.tensors["x"]
+        answers = [torch.exp(4 * rounded(x, kept)) for kept in (digits, digits - 3)]
+        accepted[contract] = [expected.judge({"y": answer})["y"].is_accepted for answer in answers]
+    assert accepted == {precision: [True, False], "ieee": [False, False]}
+
+
+@pytest.mark.parametrize(("factor", "is_accepted"), [(3.8, True), (4.3, False)])
+def test_a_half_may_be_worse_than_the_worst_of_few_results_in_float32_before_a_store_that_truncates(
+    factor: float, is_accepted: bool
+) -> None:
+    unit = torch.finfo(torch.float16).eps
+    exact = torch.full((9,), 1.25, dtype=torch.float64)
+    native = exact.half()
+    nearby = [(exact, native), (exact, (exact + 3 * unit).float())]
+    answer = native + (1 + 3 * factor) * unit
+    assert (answer[0].double() - 1.25) / unit == pytest.approx(1 + 3 * factor, abs=0.6)
+    assert Ulps(exact, native, nearby=nearby).judge(answer).is_accepted == is_accepted
+    assert not Ulps(exact, native).judge(answer).is_accepted
+
+
+def test_the_tail_of_a_gelu_is_accepted_where_few_results_tell_how_much_cancels() -> None:
+    task = load_task("activation/gelu")
+    # Of these 14,294 values, three lie where 1 + erf(x) has lost three decimal digits.
+    case = Case(axes={"rows": 14, "cols": 1021}, dtype="float16", layout="strided", seed=2053521922046001671)
+    inputs = make_inputs(task.spec, case)
+    expected = Judge(task.spec, Reference(task)).expect(case, inputs)
+    answer = torch.nn.functional.gelu(inputs.tensors["x"].float()).half()
+    assert expected.judge({"y": answer})["y"].is_accepted
+    assert not expected.judge({"y": answer + (inputs.tensors["x"] < -3.5) * 1e-5})["y"].is_accepted

@@ -44,7 +44,7 @@ def _task_refusal(place: tuple[str, ...], value: object) -> str:
         (("outputs", "y", "dtpye"), "did you mean 'dtype'?"),
         (("cost", "flop"), "did you mean 'flops'?"),
         (("constraint",), "did you mean 'constraints'?"),
-        (("cost", "quux"), "known keys: flops, bytes"),
+        (("cost", "quux"), "known keys: flops, bytes, least_flops"),
     ],
     ids=lambda value: ".".join(value) if isinstance(value, tuple) else None,
 )

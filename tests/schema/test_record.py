@@ -166,7 +166,7 @@ def test_the_error_ratio_is_the_largest_error_in_units_of_its_limit(
 
 
 def test_the_overhead_is_what_building_kernels_and_references_leave_of_the_total() -> None:
-    seconds = Seconds(build=1.0, check=3.0, timing=4.0, kernels=2.0, references=0.5, total=10.0)
+    seconds = Seconds(build=1.0, check=3.0, timing=4.0, kernels=2.0, inputs=0.25, judging=0.25, total=10.0)
     assert seconds.harness == 6.5
 
 

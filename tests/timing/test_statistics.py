@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_kbench.timing.statistics import Ratio, geometric_mean, half_width, log_ratios, median_interval, ratio
+from robust_kbench.timing.statistics import (
+    Ratio,
+    Verdict,
+    geometric_mean,
+    half_width,
+    log_ratios,
+    mean_interval,
+    median_interval,
+    ratio,
+)
 
 VALUES = st.lists(st.floats(-20, 20), min_size=1, max_size=200)
 TIMES = st.integers(1, 2**32 - 1)
@@ -98,19 +107,19 @@ def test_drift_that_both_sides_share_cancels(rounds: list[tuple[int, int]], drif
 
 def test_a_machine_that_slows_down_evenly_adds_nothing_to_the_interval() -> None:
     baseline, candidate = ([unit * (1 + step) for step in range(100)] for unit in (3_000_000, 1_000_000))
-    found = ratio(log_ratios(baseline, candidate))
+    found = ratio([log_ratios(baseline, candidate)])
     assert (found.value, found.low, found.high) == pytest.approx((3, 3, 3))
 
 
 @given(ROUNDS)
 def test_exchanging_the_sides_turns_the_speedup_upside_down(rounds: list[tuple[int, int]]) -> None:
     one, other = ([pair[side] for pair in rounds] for side in (0, 1))
-    speedup, slowdown = ratio(log_ratios(one, other)), ratio(log_ratios(other, one))
+    speedup, slowdown = ratio([log_ratios(one, other)]), ratio([log_ratios(other, one)])
     assert (1 / slowdown.value, 1 / slowdown.high) == pytest.approx((speedup.value, speedup.low))
 
 
 def test_a_candidate_twice_as_fast_has_a_speedup_of_two() -> None:
-    assert str(ratio(log_ratios([200] * 9, [100] * 9))) == "2.00x [2.00, 2.00]"
+    assert str(ratio([log_ratios([200] * 9, [100] * 9)])) == "2.00x [2.00, 2.00]"
 
 
 def test_a_time_of_zero_counts_as_one_nanosecond() -> None:
@@ -124,19 +133,67 @@ def test_sides_with_different_numbers_of_rounds_are_refused() -> None:
 
 def test_a_few_disturbed_rounds_do_not_move_the_speedup() -> None:
     baseline, candidate = [2000 + step for step in range(30)], [1000 + step for step in range(30)]
-    calm = ratio(log_ratios(baseline, candidate))
+    calm = ratio([log_ratios(baseline, candidate)])
     candidate[3:6] = [10**9] * 3
-    assert ratio(log_ratios(baseline, candidate)).value == pytest.approx(calm.value, rel=0.01)
+    assert ratio([log_ratios(baseline, candidate)]).value == pytest.approx(calm.value, rel=0.01)
+
+
+def test_sessions_that_differ_widen_the_interval_beyond_that_of_their_rounds() -> None:
+    one, other = [0.0, 0.01] * 20, [0.2, 0.21] * 20
+    pooled = ratio([one + other])
+    by_session = ratio([one, other])
+    assert by_session.low < pooled.low
+    assert by_session.high > pooled.high
+
+
+def test_sessions_that_agree_by_luck_do_not_narrow_the_interval_below_that_of_their_rounds() -> None:
+    noisy = [-0.1, 0.0, 0.1] * 10
+    pooled = ratio([noisy * 3])
+    assert (ratio([noisy] * 3).low, ratio([noisy] * 3).high) == (pooled.low, pooled.high)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 7])
+def test_students_interval_covers_the_mean_as_often_as_it_promises(count: int) -> None:
+    random = np.random.default_rng(20260101)
+    intervals = [mean_interval(row) for row in random.normal(size=(4000, count)).tolist()]
+    assert sum(low <= 0 <= high for low, _, high in intervals) / 4000 == pytest.approx(0.95, abs=0.012)
+
+
+def test_one_value_says_nothing_about_its_spread() -> None:
+    assert mean_interval([3.0]) == (-math.inf, 3.0, math.inf)
 
 
 @pytest.mark.parametrize(
-    ("ratios", "mean"),
+    ("low", "high", "verdict"),
     [
-        ([Ratio(2, 1, 4)], Ratio(2, 1, 4)),
-        ([Ratio(2, 1, 4), Ratio(8, 4, 16)], Ratio(4, 2, 8)),
-        ([Ratio(4, 4, 4), Ratio(0.25, 0.25, 0.25)], Ratio(1, 1, 1)),
+        (1.02, 1.10, Verdict.FASTER),
+        (1.005, 1.10, Verdict.AMBIGUOUS),
+        (0.90, 0.98, Verdict.SLOWER),
+        (0.90, 0.999, Verdict.AMBIGUOUS),
+        (0.995, 1.005, Verdict.SAME),
+        (0.9, 1.1, Verdict.AMBIGUOUS),
     ],
 )
-def test_the_geometric_mean_is_taken_of_values_and_of_bounds(ratios: list[Ratio], mean: Ratio) -> None:
-    found = geometric_mean(ratios)
-    assert (found.value, found.low, found.high) == pytest.approx((mean.value, mean.low, mean.high))
+def test_a_verdict_needs_the_whole_interval_on_one_side_of_the_margin(low: float, high: float, verdict: str) -> None:
+    assert Ratio((low + high) / 2, low, high).verdict(0.01) == verdict
+
+
+def test_the_geometric_mean_over_cases_takes_the_middle_of_each() -> None:
+    double, eightfold = [[math.log(2)] * 9] * 3, [[math.log(8)] * 9] * 3
+    found = geometric_mean([double, eightfold])
+    assert (found.value, found.low, found.high) == pytest.approx((4, 4, 4))
+
+
+def test_sessions_are_the_replicate_of_the_geometric_mean() -> None:
+    """What one session gains in one case and loses in another is no uncertainty of their mean."""
+    rising = [[0.1 * number] * 9 for number in range(5)]
+    falling = rising[::-1]
+    together, apart = geometric_mean([rising, falling]), geometric_mean([rising, rising])
+    assert (together.low, together.high) == pytest.approx((math.exp(0.2), math.exp(0.2)))
+    assert apart.low < math.exp(0.1) < math.exp(0.3) < apart.high
+
+
+def test_with_a_single_session_the_bounds_of_the_cases_are_averaged() -> None:
+    wide, narrow = [[-0.2, 0.2] * 3], [[0.0] * 6]
+    found = geometric_mean([wide, narrow])
+    assert (found.low, found.high) == pytest.approx((math.exp(-0.1), math.exp(0.1)))

@@ -20,7 +20,7 @@ def settings() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("contract", "tf32", "half_sums"),
-    [("ieee", False, False), ("half_fp32acc", False, False), ("tf32_ok", True, False), ("any_halfacc", False, True)],
+    [("ieee", False, False), ("half_fp32acc", True, False), ("tf32_ok", True, False), ("any_halfacc", True, True)],
 )
 def test_pytorch_rounds_what_the_contract_allows_and_nothing_else(contract: str, tf32: bool, half_sums: bool) -> None:
     set_precision(contract)

@@ -195,8 +195,3 @@ MUTANTS = (
     sums_swapped,
     mean_over_rows,
 )
-EXEMPT = {
-    "eps_of_rmsnorm": {
-        "bfloat16": "with variances of 0.02 and more the scale changes by 2e-4, a twentieth of a rounding",
-    },
-}

@@ -1,0 +1,223 @@
+"""What NVIDIA's management library tells about one device. It may be missing; then nvidia-smi is asked instead.
+
+Whatever the driver does not tell is `unknown`, or None: a laptop's has no vbios for us, a virtual one no power.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+UNKNOWN = "unknown"
+POWER_CAP = 0x4
+SLOWDOWNS: Mapping[int, str] = {
+    0x8: "hardware slowdown",
+    0x20: "software thermal slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "power brake",
+}
+"""Bits of the reasons for lower clocks; under the power cap alone a device is itself, and its times count."""
+_SMI_FIELDS: Mapping[str, str] = {
+    "device": "name",
+    "driver": "driver_version",
+    "vbios": "vbios_version",
+    "memory": "memory.total",
+    "sm_clock_max": "clocks.max.sm",
+    "memory_clock_max": "clocks.max.mem",
+    "power_limit": "power.limit",
+    "ecc": "ecc.mode.current",
+    "mig": "mig.mode.current",
+    "uuid": "uuid",
+}
+_SMI_SAMPLE = "clocks.sm,clocks.mem,power.draw,temperature.gpu,clocks_throttle_reasons.active"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The device in one moment. `compute_processes` counts all of them, ours too."""
+
+    sm_clock_mhz: int | None = None
+    memory_clock_mhz: int | None = None
+    power_w: float | None = None
+    temperature_c: int | None = None
+    slowdown_bits: int | None = None
+    compute_processes: int | None = None
+
+
+def discard_reason(before: Sample, after: Sample) -> str | None:
+    """Why what was measured between two samples must not count; None when nothing speaks against it."""
+    bits = (before.slowdown_bits or 0) | (after.slowdown_bits or 0)
+    slowed = [name for bit, name in SLOWDOWNS.items() if bits & bit]
+    if slowed:
+        return f"the device had lowered its clocks: {', '.join(slowed)}"
+    if before.compute_processes is not None and after.compute_processes is not None:
+        more = after.compute_processes - before.compute_processes
+        if more > 0:
+            return f"{more} more processes began to compute on the device meanwhile"
+    return None
+
+
+def is_power_limited(before: Sample, after: Sample) -> bool:
+    """Whether the device ran into its power cap: its times count, and say so."""
+    return bool(((before.slowdown_bits or 0) | (after.slowdown_bits or 0)) & POWER_CAP)
+
+
+class Source(Protocol):
+    """Where facts come from."""
+
+    def facts(self) -> dict[str, str]:
+        """What does not change, as text."""
+
+    def sample(self) -> Sample:
+        """What does."""
+
+    def free_bytes(self) -> int:
+        """Free memory of the device."""
+
+
+def first_visible(environment: Mapping[str, str] = os.environ) -> str:
+    """Index or unique name of the device that CUDA shows first."""
+    return environment.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip() or "0"
+
+
+def open_source(device: str) -> Source:
+    """NVML if it is installed and finds the device, else nvidia-smi."""
+    with contextlib.suppress(Exception):  # not installed, no driver, or a driver that is older than the library
+        return Nvml(importlib.import_module("pynvml"), device)
+    return Smi(device)
+
+
+class Nvml:
+    """The management library; `library` is the module pynvml."""
+
+    def __init__(self, library: Any, device: str) -> None:
+        self._nvml = library
+        library.nvmlInit()
+        is_index = device.isdigit()
+        find = library.nvmlDeviceGetHandleByIndex if is_index else library.nvmlDeviceGetHandleByUUID
+        self._handle = find(int(device) if is_index else device)
+
+    def facts(self) -> dict[str, str]:
+        """What does not change, as text; the unique name only as a digest."""
+        nvml = self._nvml
+        memory, ecc, mig = self._get("MemoryInfo"), self._get("EccMode"), self._get("MigMode")
+        limit_mw = self._get("EnforcedPowerLimit")
+        return {
+            "device": _text(self._get("Name")),
+            "driver": _text(self._try(nvml.nvmlSystemGetDriverVersion)),
+            "vbios": _text(self._get("VbiosVersion")),
+            "memory": UNKNOWN if memory is None else f"{memory.total >> 20} MiB",
+            "sm_clock_max": _unit(self._get("MaxClockInfo", nvml.NVML_CLOCK_SM), "MHz"),
+            "memory_clock_max": _unit(self._get("MaxClockInfo", nvml.NVML_CLOCK_MEM), "MHz"),
+            "power_limit": UNKNOWN if limit_mw is None else f"{limit_mw / 1e3:.0f} W",
+            "ecc": _switch(ecc),
+            "mig": _switch(mig),
+            "uuid_hash": digest(_text(self._get("UUID"))),
+        }
+
+    def sample(self) -> Sample:
+        """The device in this moment; about a millisecond."""
+        nvml = self._nvml
+        power_mw, running = self._get("PowerUsage"), self._get("ComputeRunningProcesses")
+        return Sample(
+            sm_clock_mhz=self._get("ClockInfo", nvml.NVML_CLOCK_SM),
+            memory_clock_mhz=self._get("ClockInfo", nvml.NVML_CLOCK_MEM),
+            power_w=None if power_mw is None else power_mw / 1e3,
+            temperature_c=self._get("Temperature", nvml.NVML_TEMPERATURE_GPU),
+            slowdown_bits=self._get("CurrentClocksThrottleReasons"),
+            compute_processes=None if running is None else len(running),
+        )
+
+    def free_bytes(self) -> int:
+        """Free memory of the device."""
+        return int(self._nvml.nvmlDeviceGetMemoryInfo(self._handle).free)
+
+    def _get(self, what: str, *more: Any) -> Any:
+        function = getattr(self._nvml, f"nvmlDeviceGet{what}", None)
+        return None if function is None else self._try(lambda: function(self._handle, *more))
+
+    def _try(self, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except self._nvml.NVMLError:
+            return None
+
+
+class Smi:
+    """The command nvidia-smi, for machines without the library. Raises OSError or SubprocessError where it fails."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+
+    def facts(self) -> dict[str, str]:
+        """What does not change, as text."""
+        values = self._query("gpu", ",".join(_SMI_FIELDS.values())).split(", ")
+        told = {name: _known(value) or UNKNOWN for name, value in zip(_SMI_FIELDS, values, strict=False)}
+        uuid = told.pop("uuid", UNKNOWN)
+        return {**told, "uuid_hash": digest(uuid)}
+
+    def sample(self) -> Sample:
+        """The device in this moment; some tens of milliseconds."""
+        told = [_known(value) for value in self._query("gpu", _SMI_SAMPLE, units=False).split(", ")]
+        sm, memory, power, temperature, bits = (told + [None] * 5)[:5]
+        running = self._query("compute-apps", "pid").split()
+        return Sample(
+            _integer(sm),
+            _integer(memory),
+            float(power) if power else None,
+            _integer(temperature),
+            int(bits, 16) if bits else None,
+            len(running),
+        )
+
+    def free_bytes(self) -> int:
+        """Free memory of the device."""
+        return int(self._query("gpu", "memory.free").split()[0]) << 20
+
+    def _query(self, what: str, fields: str, *, units: bool = True) -> str:
+        form = "csv,noheader" if units else "csv,noheader,nounits"
+        command = ["nvidia-smi", f"--query-{what}={fields}", f"--format={form}", f"--id={self._device}"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+
+
+def has_driver() -> bool:
+    """Whether the driver shows a device."""
+    if shutil.which("nvidia-smi"):
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            return Smi(first_visible()).facts()["device"] not in ("", UNKNOWN)
+    return False
+
+
+def digest(uuid: str) -> str:
+    """Tells devices apart without naming them."""
+    return UNKNOWN if uuid == UNKNOWN else hashlib.sha256(uuid.encode()).hexdigest()[:12]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return UNKNOWN
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _unit(value: Any, unit: str) -> str:
+    return UNKNOWN if value is None else f"{value} {unit}"
+
+
+def _switch(modes: Any) -> str:
+    """NVML gives the current and the pending mode."""
+    return UNKNOWN if modes is None else ("on" if modes[0] else "off")
+
+
+def _known(value: str) -> str | None:
+    return None if value in ("", "N/A", "[N/A]", "[Not Supported]", "[Unknown Error]") else value
+
+
+def _integer(value: str | None) -> int | None:
+    return None if value is None else round(float(value))

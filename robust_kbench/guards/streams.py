@@ -1,0 +1,74 @@
+"""T1. Work outside the two events of a call.
+
+The loophole: events measure one stream. Work on another stream, from another thread, or launched after the kernel has
+returned costs nothing by their clock; a third of CUDA-L1's kernels were "18 times faster" that way.
+How it is detected: three clocks that include it are held against the events' time (E): an event behind a completion of
+the whole device (E2), the worker's wall clock (W), and the judge's (O), which the worker cannot touch. What they may
+exceed E by was measured in the baseline's worker, on an empty kernel and on its own calls.
+What it cannot see: work that is shorter than the slack (3 us and six times the spread, or a tenth of E), and work that
+starts after the completion: see activity and idle. E2 and W are claims; a worker that forges them is left with O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from robust_kbench.guards.thresholds import MIN_CALLS, by_shape, in_us, median_of, slack_ns
+from robust_kbench.schema.agreement import Calibration
+from robust_kbench.schema.finding import Finding
+from robust_kbench.schema.observation import Observation
+
+_ALLOWED_SHARE = 0.10
+_OUTER_SLACK_NS = 20_000  # describing one output more or less
+
+
+def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
+    """A rejection for the first shape whose typical call goes on after its second event."""
+    for _, calls in by_shape(seen, lambda call: call.is_timed and call.event_ns is not None):
+        event_ns = median_of(call.event_ns for call in calls)
+        if len(calls) < MIN_CALLS or event_ns is None:
+            continue
+        gaps = list(_gaps(calls, event_ns))
+        if not gaps:
+            message = "the events' times were held against no other clock: none was calibrated"
+            yield Finding(guard="streams", severity="warn", message=message, case=_name(calls), evidence={"test": "T1"})
+            return
+        for clock, gap_ns, allowed_ns in gaps:
+            if gap_ns > allowed_ns:
+                message = f"work outside the events of the call: {clock} sees more than they do; join your streams"
+                evidence = {"test": "T1", **in_us(event=event_ns, gap=gap_ns, allowed=allowed_ns)}
+                yield Finding(guard="streams", severity="reject", message=message, case=_name(calls), evidence=evidence)
+                return
+
+
+def _gaps(calls: Sequence[Observation], event_ns: float) -> Iterable[tuple[str, float, float]]:
+    """For each clock that is known: its name, the median of its excess over E, and what that may be."""
+    calibration = next((call.peer_calibration for call in calls if call.peer_calibration), None)
+    share_ns = _ALLOWED_SHARE * event_ns
+    if calibration is not None:
+        slack = slack_ns(calibration)
+        yield from _claimed(calls, calibration, slack, max(slack, share_ns))
+    peer_ns = median_of(call.peer_gap_ns for call in calls)
+    if peer_ns is not None:
+        outer_ns = median_of(_minus(call.elapsed_ns, call.event_ns) for call in calls)
+        allowed_ns = peer_ns + max(_OUTER_SLACK_NS, slack_ns(calibration), share_ns)
+        yield "the judge's clock", outer_ns or 0.0, allowed_ns
+
+
+def _claimed(
+    calls: Sequence[Observation], calibration: Calibration, slack: float, wide: float
+) -> Iterable[tuple[str, float, float]]:
+    join_ns = median_of(_minus(call.join_ns, call.event_ns) for call in calls)
+    wall_ns = median_of(_minus(call.wall_ns, call.event_ns) for call in calls)
+    if join_ns is not None:
+        yield "an event behind all streams", join_ns, calibration.join_gap_ns + slack
+    if wall_ns is not None:
+        yield "the worker's wall clock", wall_ns, calibration.wall_gap_ns + wide
+
+
+def _minus(clock_ns: int | None, event_ns: int | None) -> int | None:
+    return None if clock_ns is None or event_ns is None else clock_ns - event_ns
+
+
+def _name(calls: Sequence[Observation]) -> str:
+    return str(calls[0].case)

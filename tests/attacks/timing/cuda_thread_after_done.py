@@ -1,0 +1,35 @@
+"""A thread launches the work a little later, when the device has been seen idle.
+
+device: cuda
+catalogue: T14
+ends: rejected
+trips: T2 T3 T5
+"""
+
+import queue
+import threading
+import time
+
+import torch
+
+jobs = queue.SimpleQueue()
+
+
+def work():
+    aside = None
+    while True:
+        x, weight, y = jobs.get()
+        aside = aside or torch.cuda.Stream()
+        time.sleep(0.0003)
+        with torch.cuda.stream(aside):
+            for _ in range(20):
+                y.copy_(torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6))
+
+
+threading.Thread(target=work, daemon=True).start()
+
+
+def rmsnorm(x, weight):
+    y = torch.empty_like(x)
+    jobs.put((x, weight, y))
+    return y

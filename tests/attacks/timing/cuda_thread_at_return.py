@@ -1,0 +1,33 @@
+"""A thread, parked since the import, launches the work on a stream of its own when the kernel returns.
+
+device: cuda
+catalogue: T03, T04
+ends: rejected
+trips: T1 T2 T3 T5
+"""
+
+import queue
+import threading
+
+import torch
+
+jobs = queue.SimpleQueue()
+
+
+def work():
+    aside = None
+    while True:
+        x, weight, y = jobs.get()
+        aside = aside or torch.cuda.Stream()
+        with torch.cuda.stream(aside):
+            for _ in range(20):
+                y.copy_(torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6))
+
+
+threading.Thread(target=work, daemon=True).start()
+
+
+def rmsnorm(x, weight):
+    y = torch.empty_like(x)
+    jobs.put((x, weight, y))
+    return y

@@ -1,0 +1,31 @@
+"""The same with a thread that waits since the import, so that no count of threads changes in a call.
+
+device: cpu
+catalogue: T04
+ends: incorrect
+stopped by: construction: the worker is stopped the moment it reports completion
+"""
+
+import queue
+import threading
+import time
+
+import torch
+
+jobs = queue.SimpleQueue()
+
+
+def work():
+    while True:
+        x, weight, y = jobs.get()
+        time.sleep(0.0002)
+        y.copy_(torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6))
+
+
+threading.Thread(target=work, daemon=True).start()
+
+
+def rmsnorm(x, weight):
+    y = torch.empty_like(x)
+    jobs.put((x, weight, y))
+    return y

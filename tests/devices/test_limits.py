@@ -1,0 +1,84 @@
+"""Which bounds a device is held to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from test_ceilings import make_ceilings
+
+from robust_kbench.devices import Device, ceilings
+from robust_kbench.devices.ceilings import Ceilings
+from robust_kbench.devices.cpu import CpuDevice
+from robust_kbench.devices.limits import Limits, limits_of
+from robust_kbench.errors import SpecError
+
+
+class MadeGpu:
+    kind = "cuda"
+
+    def __init__(self, **facts: str) -> None:
+        self._facts = facts
+
+    def facts(self) -> dict[str, str]:
+        return self._facts
+
+
+def gpu(name: str, **facts: str) -> Device:
+    return cast(Device, MadeGpu(device=name, **facts))
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def keep(device: Device, **changes: Any) -> Ceilings:
+    found = make_ceilings(device=device.facts()["device"], kind=device.kind, **changes)
+    ceilings.write(ceilings._path(device), found)
+    return found
+
+
+def test_a_processor_that_was_never_measured_has_no_limits() -> None:
+    assert limits_of(CpuDevice()) == Limits(None, None)
+
+
+def test_a_processor_is_held_to_its_ceilings_with_and_without_a_margin() -> None:
+    device = CpuDevice()
+    found = keep(device)
+    assert limits_of(device) == Limits(found.bounds(), found.peaks())
+
+
+def test_a_gpu_is_held_to_its_datasheet_before_anything_was_measured() -> None:
+    limits = limits_of(gpu("NVIDIA H200"))
+    assert limits.measured is None
+    assert limits.bound is not None
+    assert limits.bound.flops_per_s["bfloat16"] == pytest.approx(989.4e12)
+
+
+def test_a_gpus_peaks_are_those_of_its_highest_clock() -> None:
+    limits = limits_of(gpu("NVIDIA H200", sm_clock_max="1980 MHz"))
+    assert limits.bound is not None
+    assert limits.bound.flops_per_s["bfloat16"] == pytest.approx(989.4e12 * 1980 / 1830)
+
+
+def test_an_unknown_gpu_is_held_to_what_was_measured_and_nothing_is_impossible() -> None:
+    device = gpu("NVIDIA GeForce GTX 1080")
+    found = keep(device)
+    assert limits_of(device) == Limits(None, found.peaks())
+
+
+def test_two_gpus_keep_their_ceilings_apart() -> None:
+    keep(gpu("NVIDIA H200"))
+    assert limits_of(gpu("NVIDIA L4")).measured is None
+
+
+def test_ceilings_that_are_not_believed_are_not_passed_over(home: Path) -> None:
+    device = CpuDevice()
+    path = ceilings._path(device)
+    path.parent.mkdir()
+    path.write_text("{}")
+    with pytest.raises(SpecError, match="kbench doctor --measure"):
+        limits_of(device)
