@@ -277,7 +277,8 @@ class _Run:
             raise HarnessError(f"baseline {baseline.name} of {self._task.spec.name}: {error}") from None
 
     def _guard(self) -> None:
-        self._outcome.findings += guards.inspect(self._seen)
+        # What was done comes before what it looked like, such as an impossible time.
+        self._outcome.findings = [*guards.inspect(self._seen), *self._outcome.findings]
         objection = next((finding for finding in self._outcome.findings if finding.severity == "reject"), None)
         # Where undefined behaviour spoilt the cases, none may be left that was checked.
         if objection and self._outcome.status in (Status.PASSED, Status.UNSUPPORTED):

@@ -13,7 +13,7 @@ from robust_kbench.cases import layouts
 from robust_kbench.cases.values import Inputs
 from robust_kbench.emulation import Mode
 from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
-from robust_kbench.isolation import processes, schedule
+from robust_kbench.isolation import schedule
 from robust_kbench.isolation.arena import Arena, Slot, footprint, read_memory, span_of
 from robust_kbench.isolation.process import Reply, Worker
 from robust_kbench.isolation.protocol import Audited, Claim, Raised, Returned
@@ -37,9 +37,8 @@ class _Placed:
 
 @dataclass
 class _Began:
-    """The worker before the call, and in the moment before it is woken."""
+    """The stopped worker in the moment before it is woken."""
 
-    threads: int
     turn: schedule.Turn = field(default_factory=schedule.Turn)
     handing_ns: int = 0
 
@@ -77,7 +76,7 @@ class Caller:
         outputs = self._output_slots(case)
         passes_outputs = abi in ("destination", "c") or self._copy_out
 
-        began = _Began(schedule.thread_count(worker.pid))
+        began = _Began()
 
         def fill() -> None:
             started = time.perf_counter_ns()
@@ -105,6 +104,7 @@ class Caller:
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
         returned = time.perf_counter_ns()
+        after = schedule.look(worker.pid)
         seen = self._observe(worker, abi, case, reply, placed, outputs)
         if seen.ending != "returned":
             return seen
@@ -112,9 +112,10 @@ class Caller:
             seen,
             handing_ns=began.handing_ns,
             draining_ns=time.perf_counter_ns() - returned,
-            waited_ns=schedule.look(worker.pid).waited_since(began.turn),
-            threads_before=began.threads,
-            threads_after=schedule.thread_count(worker.pid),
+            waited_ns=after.waited_since(began.turn),
+            left_processes=after.processes - 1,
+            threads_before=began.turn.threads,
+            threads_after=after.threads,
         )
 
     def _place(self, name: str, tensor: torch.Tensor, case: Case, abi: str) -> _Placed:
@@ -177,7 +178,6 @@ class Caller:
             overruns={name: distance for name, distance in distances.items() if distance is not None},
             elapsed_ns=reply.elapsed_ns,
             wake_ns=reply.wake_ns,
-            left_processes=len(processes.tree(worker.pid)) - 1,
             reports=_plain(answer),
             **(_device_facts(answer) if self._device == "cuda" else {}),
         )

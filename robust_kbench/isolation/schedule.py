@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from robust_kbench.isolation import processes
 
@@ -22,12 +21,14 @@ _CPUCLOCK_SCHED = 2
 class Turn:
     """What a stopped worker has used and waited so far, in ns; `is_known` where the kernel tells all of it.
 
-    `ran_ns` and `waited_ns` are of its first thread, `others_ran_ns` of its other threads, those that have ended too.
+    `processes` and `threads` count those of its tree. `ran_ns` and `waited_ns` are of its first thread, `others_ran_ns`
+    of its other threads, those that have ended too.
     """
 
     is_known: bool = False
     last_pid: int = 0
     processes: int = 1
+    threads: int = 1
     ran_ns: int = 0
     waited_ns: int = 0
     others_ran_ns: int = 0
@@ -43,12 +44,15 @@ class Turn:
 
 def look(pid: int) -> Turn:
     """The turn of the stopped worker `pid`; of a running one the numbers are up to a clock tick old."""
+    members = processes.tree(pid)
+    threads = sum(map(_threads, members))
     try:
-        ran, waited = map(int, Path(f"/proc/{pid}/schedstat").read_text().split()[:2])
-        last_pid = int(Path("/proc/loadavg").read_text().split()[-1])
-        return Turn(True, last_pid, len(processes.tree(pid)), ran, waited, max(0, processor_ns(pid) - ran))
+        ran, waited = map(int, _read(f"/proc/{pid}/schedstat").split()[:2])
+        last_pid = int(_read("/proc/loadavg").split()[-1])
+        others_ns = max(0, processor_ns(pid) - ran)
+        return Turn(True, last_pid, len(members), threads, ran, waited, others_ns)
     except (OSError, ValueError):
-        return Turn()
+        return Turn(processes=len(members), threads=threads)
 
 
 def processor_ns(pid: int) -> int:
@@ -67,13 +71,13 @@ def tree_processor_ns(pid: int) -> int:
     return total
 
 
-def thread_count(pid: int) -> int:
-    """Threads of the process tree of `pid`, native ones included."""
-    return sum(_threads(member) for member in processes.tree(pid))
-
-
 def _threads(pid: int) -> int:
     try:
         return len(os.listdir(f"/proc/{pid}/task"))
     except OSError:
         return 0
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

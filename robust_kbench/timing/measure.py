@@ -67,6 +67,7 @@ def measure(
                         task, case, contestants, plan,
                         judge=judge, bank=bank, pool=pool, device=device, arena=arena, watch=watch,
                         timeout_s=_CALL_TIMEOUT_S,
+                        judges_baselines=turn == 0,
                         distributions=_share(task.distributions, number, turn, tier, len(cases)),
                     ).run()  # fmt: skip
 

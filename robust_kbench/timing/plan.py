@@ -24,8 +24,8 @@ class Plan:
     """Stop when half the interval of the log ratio is below this."""
     more_sessions: int = 0
     """How many are added to a binding whose sessions agree less well than `session_precision`."""
-    session_precision: float = 0.02
-    full_rule_share: float = 0.25
+    session_precision: float = 0.05
+    full_rule_share: float = 0.2
     """Share of timed outputs, secretly drawn, that is judged against float64; the others against PyTorch."""
 
     def is_warm(self, rounds: int, seconds: float) -> bool:
@@ -54,6 +54,6 @@ class Plan:
 
 PLANS: dict[Tier, Plan] = {
     "quick": Plan(sessions=1, min_rounds=6, max_rounds=7, max_seconds=0.6, warm_up_rounds=1, warm_up_seconds=0.0),
-    "full": Plan(sessions=5, min_rounds=20, max_rounds=40, max_seconds=3.0, more_sessions=2),
+    "full": Plan(sessions=5, min_rounds=20, max_rounds=80, max_seconds=2.5, more_sessions=2),
     "final": Plan(sessions=7, min_rounds=30, max_rounds=60, max_seconds=20.0, more_sessions=3),
 }

@@ -88,8 +88,13 @@ class TimingSession:
         watch: Stopwatch,
         timeout_s: float,
         distributions: Sequence[Distribution],
+        judges_baselines: bool = True,
     ) -> None:
-        """`distributions`: those that are checked here, in calls that are not timed."""
+        """`distributions`: those that are checked here, in calls that are not timed.
+
+        `judges_baselines`: whether their first and last calls are judged, as one session of each case does.
+        """
+        self._judges_baselines = judges_baselines
         self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
         self._contestants = list(contestants)
         self._distributions = distributions
@@ -100,6 +105,7 @@ class TimingSession:
         self._limits: dict[tuple[str, Distribution], Limits] = {}
         self._workers: dict[str, Worker] = {}
         self._peer: Observation | None = None
+        self._gaps_ns: list[int] = []
         self._result = SessionResult({contestant.name: [] for contestant in self._contestants})
 
     def run(self) -> SessionResult:
@@ -136,12 +142,12 @@ class TimingSession:
         while checks and not self._result.failure:
             self._check_call(checks.pop())
         for contestant in self._in_random_order():  # nobody behaves only until it was timed
-            self._timed_call(contestant, self._some_distribution(), keep=False, in_full=True)
+            self._untimed_call(contestant)
 
     def _first_calls(self) -> None:
         """Each is judged in full. What a first call costs, compiling included, is told and never scored."""
         for contestant in self._in_random_order():
-            elapsed_ns = self._timed_call(contestant, self._some_distribution(), keep=False, in_full=True)
+            elapsed_ns = self._untimed_call(contestant)
             if elapsed_ns is not None:
                 self._result.first_call_us[contestant.name] = round(elapsed_ns / 1e3, 1)
 
@@ -165,10 +171,15 @@ class TimingSession:
                 return
 
     def _round(self, checks: list[Distribution], *, keep: bool) -> None:
+        """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too."""
         distribution = self._some_distribution()
-        for contestant in self._in_random_order():
+        drawn = [(contestant, *self._draw(distribution)) for contestant in self._in_random_order()]
+        calls = [(contestant, inputs, self._call(contestant, case, inputs)) for contestant, case, inputs in drawn]
+        for contestant, inputs, seen in calls:
             in_full = self._random.random() < self._plan.full_rule_share
-            self._timed_call(contestant, distribution, keep=keep, in_full=in_full)
+            elapsed_ns = self._settle(contestant, inputs, seen, in_full=in_full)
+            if elapsed_ns is not None and keep:
+                self._result.samples[contestant.name].append(elapsed_ns)
         if checks and not self._result.failure and self._random.random() < _CHECKED_ROUNDS:
             self._check_call(checks.pop())
 
@@ -181,16 +192,17 @@ class TimingSession:
     def _some_distribution(self) -> Distribution:
         return self._random.choice(self._timed_distributions)
 
-    def _timed_call(
-        self, contestant: Contestant, distribution: Distribution, *, keep: bool, in_full: bool
-    ) -> int | None:
+    def _untimed_call(self, contestant: Contestant) -> int | None:
+        """Like a timed one, but judged in full; how long it took, None if it failed."""
+        case, inputs = self._draw(self._some_distribution())
+        in_full = contestant.name == CANDIDATE or self._judges_baselines
+        return self._settle(contestant, inputs, self._call(contestant, case, inputs), in_full=in_full)
+
+    def _draw(self, distribution: Distribution) -> tuple[Case, Inputs]:
+        """Fresh values for one call."""
         case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
         with self._watch.measure("inputs"):
-            inputs = self._bank.draw(case)
-        elapsed_ns = self._call(contestant, case, inputs, in_full=in_full)
-        if elapsed_ns is not None and keep:
-            self._result.samples[contestant.name].append(elapsed_ns)
-        return elapsed_ns
+            return case, self._bank.draw(case)
 
     def _check_call(self, distribution: Distribution) -> None:
         """Values drawn from a seed that goes into the record, so that the call can be repeated."""
@@ -198,27 +210,32 @@ class TimingSession:
         case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
         with self._watch.measure("inputs"):
             inputs = make_inputs(self._task, case)
-        self._call(candidate, case, inputs, in_full=True, record=True)
+        self._settle(candidate, inputs, self._call(candidate, case, inputs), in_full=True, record=True)
 
-    def _call(
-        self, contestant: Contestant, case: Case, inputs: Inputs, *, in_full: bool, record: bool = False
-    ) -> int | None:
+    def _call(self, contestant: Contestant, case: Case, inputs: Inputs) -> Observation:
         name = contestant.name
         seen = self._caller.call(self._workers[name], contestant.abi, case, inputs, before=self._device.flush)
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         self._watch.add("inputs", seen.handing_ns / 1e9)
         self._watch.add("judging", seen.draining_ns / 1e9)
-        problem = self._verify(name, seen, inputs, in_full=in_full, record=record)
         self._keep(name, seen)
+        return seen
+
+    def _settle(
+        self, contestant: Contestant, inputs: Inputs, seen: Observation, *, in_full: bool, record: bool = False
+    ) -> int | None:
+        """Judge a call. The time that it is charged with, None if it failed."""
+        problem = self._verify(contestant.name, seen, inputs, in_full=in_full, record=record)
         if problem:
-            self._give_up(name, problem)
+            self._give_up(contestant.name, problem)
             return None
-        return sample_ns(seen)
+        return sample_ns(seen, self._allowance_ns(contestant.name))
 
     def _keep(self, name: str, seen: Observation) -> None:
         """What the guards look at: each call of the candidate, beside the latest of somebody trusted."""
         if name != CANDIDATE:
             self._peer = replace(seen, outputs={})
+            self._gaps_ns += [seen.elapsed_ns - seen.event_ns] if seen.event_ns is not None else []
             return
         peer = self._peer
         event_ns = peer.event_ns if peer else None
@@ -230,6 +247,15 @@ class TimingSession:
             peer_gap_ns=peer.elapsed_ns - event_ns if peer and event_ns is not None else None,
         )
         self._result.seen.append(compared)
+
+    def _allowance_ns(self, name: str) -> int | None:
+        """How far below the judge's clock an event time may lie: what the baselines' own calls show, and a launch.
+
+        None for baselines: nobody forges their events.
+        """
+        if name != CANDIDATE:
+            return None
+        return _LAUNCH_ALLOWANCE_NS + (int(statistics.median(self._gaps_ns)) if self._gaps_ns else 0)
 
     def _verify(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
         """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""
@@ -273,15 +299,15 @@ class TimingSession:
         return machine.busy_seconds() - own
 
 
-def sample_ns(seen: Observation) -> int:
+def sample_ns(seen: Observation, allowance_ns: int | None = None) -> int:
     """The time that a call is charged with.
 
     On the cpu device the judge's clock. On a CUDA device the worker's event time, which leaves out the launch, but no
-    less than the judge's clock minus what a launch and a synchronisation may cost: a forged event gains no more.
+    less than the judge's clock minus `allowance_ns`, unless that is None: a forged event gains no more.
     """
     if seen.event_ns is None:
         return seen.elapsed_ns
-    return max(seen.event_ns, seen.elapsed_ns - _LAUNCH_ALLOWANCE_NS)
+    return seen.event_ns if allowance_ns is None else max(seen.event_ns, seen.elapsed_ns - allowance_ns)
 
 
 def _processor_seconds(pid: int) -> float:

@@ -83,6 +83,7 @@ class _Session:
         self._signal(wire.PREPARED, nonce)
         self._wait(wire.WAKE, nonce)
         call.fill()
+        self._answer(0, call.rehearse())
         self._signal(wire.READY, nonce)
         self._wait(wire.GO, nonce)
         if self._emulator is not None:

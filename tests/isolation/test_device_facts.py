@@ -128,10 +128,8 @@ def test_a_device_is_asked_for_more_than_one_call(arena: Arena) -> None:
 def test_waiting_and_threads_are_counted_from_before_the_call_to_its_end(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns = iter([Turn(True, 1, 1, 0, 100), Turn(True, 1, 1, 0, 850)])
-    counts = iter([3, 5])
+    turns = iter([Turn(True, 1, threads=3, waited_ns=100), Turn(True, 1, threads=5, waited_ns=850)])
     monkeypatch.setattr(schedule, "look", lambda _: next(turns))
-    monkeypatch.setattr(schedule, "thread_count", lambda _: next(counts))
     seen = observe(arena)
     assert (seen.waited_ns, seen.waking_ns) == (750, 5_000_000 - 750)
     assert (seen.threads_before, seen.threads_after) == (3, 5)

@@ -88,7 +88,7 @@ def test_threads_of_a_process_and_of_its_children_are_counted() -> None:
     with subprocess.Popen([sys.executable, "-c", TWO], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        count = schedule.thread_count(child.pid)
+        turn = schedule.look(child.pid)
         child.communicate(b"")
-    assert count == 3  # two of its own, and a child with one
-    assert schedule.thread_count(2**30) == 0
+    assert (turn.processes, turn.threads) == (2, 3)  # two threads of its own, and a child with one
+    assert schedule.look(2**30).threads == 0

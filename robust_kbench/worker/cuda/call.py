@@ -60,6 +60,10 @@ class CudaCall:
         self._device.flush()
         self._device.synchronize()
 
+    def rehearse(self) -> dict[str, Any]:
+        """Nothing: the events leave out the host's part."""
+        return {"outcome": "rehearsed"}
+
     def run(self, kernel: Kernel) -> dict[str, Any]:
         """Call the kernel between two events, then wait for every stream of the device."""
         self._kernel = kernel
