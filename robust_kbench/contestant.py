@@ -56,10 +56,12 @@ class Contestant:
         dtype: FloatDType,
         built: Built | None = None,
         memory_bytes: int = 0,
+        heap_bytes: int = 0,
     ) -> Worker:
         """A fresh worker with the artefact of `dtype` loaded, or with `built`; the caller closes it.
 
-        `memory_bytes`: of its own, where its calls take more than others do.
+        `memory_bytes`: of its own, where its calls take more than others do. `heap_bytes`: of its heap, whose pages are
+        there before the first call.
         Raises WorkerCrashed or WorkerTimedOut when the submission cannot be imported.
         """
         built = built or self.built[dtype]
@@ -74,7 +76,7 @@ class Contestant:
         worker = pool.start(built.flavour, arena, allowance)
         try:
             spin = device.handshake == "spin"
-            request = built.load_request(device.kind) | {"precision": self.precision}
+            request = built.load_request(device.kind) | {"precision": self.precision, "heap_bytes": heap_bytes}
             answer = worker.load(request, spin=spin, timeout_s=LOAD_TIMEOUT_S)
             if isinstance(answer, Raised):
                 raise WorkerCrashed(f"{answer} (while it was imported)", worker.log)

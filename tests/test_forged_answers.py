@@ -162,7 +162,7 @@ def test_a_huge_stride_along_an_axis_of_one_means_nothing(evaluator: Evaluator, 
 
 
 def test_an_address_of_the_inputs_in_place_of_an_answer_is_incorrect(evaluator: Evaluator, submit: Submit) -> None:
-    forge = "addresses = []\n" + claiming("'pointer': addresses[-1]")
+    forge = "addresses = [4096]\n" + claiming("'pointer': addresses[-1]")
     record = evaluator.evaluate(
         submit(python(f"addresses.append(x.data_ptr())\n{ZEROS}", forge)), tier="quick", seed=SEED
     )

@@ -124,7 +124,8 @@ def test_neither_seed_nor_expected_output_is_in_the_memory_of_a_worker(
 def _secrets(seed: int) -> tuple[int, dict[str, bytes]]:
     """The number of a case of the suite that is large enough, and what only the judge may know of it, as bytes."""
     task = load_task("norm/rmsnorm")
-    varied = tuple(f"contiguous {name}" for name in ("normal", "uniform", "lognormal"))
+    dense, values = ("contiguous", "offset"), ("normal", "uniform", "lognormal", "large", "small")
+    varied = tuple(f"{layout} {name}" for layout in dense for name in values)
     cases = enumerate(checked_cases(seed))
     number, case = next((n, case) for n, case in cases if str(case).endswith(varied) and case.axes["cols"] >= 8)
     reference = Reference(task)

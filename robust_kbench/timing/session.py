@@ -21,7 +21,7 @@ from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
 from robust_kbench.errors import HarnessError, WorkerError
 from robust_kbench.isolation.arena import Arena
-from robust_kbench.isolation.calls import Caller
+from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.oracle.verdict import Judge, Limits
@@ -37,6 +37,7 @@ from robust_kbench.timing.plan import Plan
 CANDIDATE, CONTROL = "candidate", "control"
 """The control is a second worker of the eager baseline: how far two equals differ is what the method can tell apart."""
 _LAUNCH_ALLOWANCE_NS = 60_000
+_HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
 _CHECKED_ROUNDS = 0.7  # after which one of the calls that only check is mixed in, while there are any
 
 
@@ -127,12 +128,18 @@ class TimingSession:
         """In random order: forked workers inherit one address layout, and the first must not always be the same."""
         for contestant in self._random.sample(self._contestants, len(self._contestants)):
             try:
-                worker = contestant.start(self._pool, self._arena, self._device, self._case.dtype)
+                worker = contestant.start(
+                    self._pool, self._arena, self._device, self._case.dtype, heap_bytes=self._heap_bytes()
+                )
             except WorkerError as error:
                 self._give_up(contestant.name, str(error))
                 continue
             stack.callback(worker.close)
             self._workers[contestant.name] = worker
+
+    def _heap_bytes(self) -> int:
+        """Room for the results of several calls, and for what lies between their inputs and them."""
+        return min(_HEAP_CALLS * case_footprint(self._task, self._case), _MAX_HEAP_BYTES)
 
     def _measure(self) -> None:
         checks = self._random.sample(self._distributions, len(self._distributions))
