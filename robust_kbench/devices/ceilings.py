@@ -11,9 +11,11 @@ import contextlib
 import hashlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,9 +23,11 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from robust_kbench import machine_lock
+from robust_kbench.devices import machine
 from robust_kbench.devices.peaks import Peaks, Unit
 from robust_kbench.errors import HarnessError, SpecError
 from robust_kbench.schema.documents import Strict, parse
+from robust_kbench.schema.record import MAX_FOREIGN_LOAD
 from robust_kbench.schema.task import DeviceKind
 
 if TYPE_CHECKING:
@@ -78,9 +82,18 @@ def cached(device: Device) -> Ceilings | None:
 
 
 def measured(device: Device) -> Ceilings:
-    """Measure now, alone on the machine, and keep the result. Takes up to 20 s. Raises HarnessError."""
+    """Measure now, alone on the machine, and keep the result. Takes up to 20 s.
+
+    Raises HarnessError, also when others were at work: ceilings that are too low make honest kernels look impossible.
+    """
     with machine_lock.quiet():
+        started, before = time.monotonic(), _foreign_seconds()
         found = _ask(device)
+        load = (_foreign_seconds() - before) / (time.monotonic() - started)
+    if load > MAX_FOREIGN_LOAD:
+        raise HarnessError(
+            f"ceilings of {device.kind}: others used {load:.0%} of a core meanwhile; stop what else runs here"
+        )
     write(_path(device), found)
     return found
 
@@ -113,6 +126,12 @@ def write(path: Path, ceilings: Ceilings) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _foreign_seconds() -> float:
+    """Processor seconds of everybody but us and the processes that we have waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return machine.busy_seconds() - time.process_time() - children.ru_utime - children.ru_stime
 
 
 def _ask(device: Device) -> Ceilings:

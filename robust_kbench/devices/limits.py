@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_kbench.devices import ceilings, datasheets
 from robust_kbench.devices.peaks import Peaks
-from robust_kbench.errors import SpecError
+from robust_kbench.errors import HarnessError, SpecError
 
 if TYPE_CHECKING:
     from robust_kbench.devices import Device
@@ -24,15 +25,16 @@ class Limits:
 def known_limits(device: Device, *, measure: bool) -> Limits:
     """The same as `limits_of`, after measuring the ceilings of a processor for which there are none yet (6 s).
 
-    Kept ceilings that are not to be believed count as none.
+    Kept ceilings that are not to be believed count as none, and so do those that cannot be measured now.
     """
     try:
         limits = limits_of(device)
     except SpecError:
         limits = Limits(None, None)
     if device.kind == "cpu" and limits.measured is None and measure:
-        ceilings.measured(device)
-        return limits_of(device)
+        with contextlib.suppress(HarnessError):
+            ceilings.measured(device)
+            return limits_of(device)
     return limits
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,8 +12,8 @@ from test_ceilings import make_ceilings
 from robust_kbench.devices import Device, ceilings
 from robust_kbench.devices.ceilings import Ceilings
 from robust_kbench.devices.cpu import CpuDevice
-from robust_kbench.devices.limits import Limits, limits_of
-from robust_kbench.errors import SpecError
+from robust_kbench.devices.limits import Limits, known_limits, limits_of
+from robust_kbench.errors import HarnessError, SpecError
 
 
 class MadeGpu:
@@ -82,3 +83,21 @@ def test_ceilings_that_are_not_believed_are_not_passed_over(home: Path) -> None:
     path.write_text("{}")
     with pytest.raises(SpecError, match="kbench doctor --measure"):
         limits_of(device)
+
+
+@pytest.mark.parametrize(("foreign_seconds", "is_kept"), [(0.0, True), (1e6, False)])
+def test_ceilings_measured_beside_other_work_are_not_kept(
+    foreign_seconds: float, is_kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = CpuDevice()
+    found = make_ceilings(device=device.facts()["device"], kind="cpu")
+    used = iter([0.0, foreign_seconds] * 2)
+    monkeypatch.setattr(ceilings, "_ask", lambda _: found)
+    monkeypatch.setattr(ceilings, "_foreign_seconds", lambda: next(used))
+    monkeypatch.setattr("robust_kbench.machine_lock.quiet", contextlib.nullcontext)
+    limits = known_limits(device, measure=True)
+    assert limits == (Limits(found.bounds(), found.peaks()) if is_kept else Limits(None, None))
+    assert ceilings.cached(device) == (found if is_kept else None)
+    if not is_kept:
+        with pytest.raises(HarnessError, match="others used .* of a core meanwhile; stop what else runs here"):
+            ceilings.measured(device)
