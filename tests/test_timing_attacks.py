@@ -1,4 +1,4 @@
-"""Submissions that are right but cheat the clock, or right only while they are looked at; and honest look-alikes."""
+"""Submissions that are right only while they are looked at. Those that cheat the clock are in tests/attacks/timing."""
 
 from __future__ import annotations
 
@@ -10,28 +10,6 @@ from robust_kbench.schema.record import Status
 
 RIGHT = "torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)"
 
-# Inputs are in place when `fill` runs, a moment before the clock starts: compute there, and only hand over inside it.
-EARLY = """
-import torch
-from robust_kbench.worker import devices
-
-def slow(x, weight):
-    for _ in range(4):
-        x.double().exp()
-    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
-
-def fill(call):
-    call.early = slow(*call._arguments)
-
-def run(call, kernel):
-    call._result = call.early
-    return {"outcome": "returned", "outputs": devices.arguments.describe(call._result)}
-
-devices.CpuCall.fill, devices.CpuCall.run = fill, run
-
-def rmsnorm(x, weight):
-    return slow(x, weight)
-"""
 BY_SHAPE = f"""
 import torch
 answers = {{}}
@@ -70,33 +48,6 @@ def rmsnorm(x, weight):
         x.double().exp()
     return {RIGHT}
 """
-PLAN_BY_SHAPE = f"""
-import torch
-plans = {{}}
-
-def rmsnorm(x, weight):
-    if x.shape not in plans:
-        plans[x.shape] = torch.empty(x.shape, dtype=x.dtype)
-    scratch = plans[x.shape]
-    torch.mul(x, x, out=scratch)
-    return {RIGHT}
-"""
-SLOW_FIRST_CALL = f"""
-import time, torch
-seen = set()
-
-def rmsnorm(x, weight):
-    if x.shape not in seen:
-        seen.add(x.shape)
-        time.sleep(0.02)
-    return {RIGHT}
-"""
-
-
-def test_work_before_the_clock_is_rejected(evaluator: Evaluator, submit: Submit) -> None:
-    record = evaluator.evaluate(submit(EARLY), tier="quick")
-    assert record.status is Status.REJECTED, record.reason
-    assert record.reason.startswith("clock: the worker needs longer to become ready than the baseline's")
 
 
 @pytest.mark.parametrize(
@@ -118,13 +69,3 @@ def test_a_clock_patched_in_the_worker_changes_nothing(evaluator: Evaluator, sub
     record = evaluator.evaluate(submit(PATCHED_TIME), tier="quick")
     assert record.status is Status.PASSED, record.reason
     assert score(record)["float32"].speedup.high < 1.0
-
-
-@pytest.mark.parametrize(
-    "source",
-    [pytest.param(PLAN_BY_SHAPE, id="scratch_by_shape"), pytest.param(SLOW_FIRST_CALL, id="slow_first_call")],
-)
-def test_an_honest_look_alike_passes(source: str, evaluator: Evaluator, submit: Submit) -> None:
-    record = evaluator.evaluate(submit(source), tier="quick")
-    assert record.status is Status.PASSED, record.reason
-    assert [finding for finding in record.findings if finding.severity == "reject"] == []

@@ -88,15 +88,7 @@ class Caller:
             before()
             began.turn = schedule.look(worker.pid)
 
-        request = {
-            **(more or {}),
-            "inputs": [self._describe(name, inputs, placed) for name in self._task.inputs],
-            "outputs": [slot.describe() for slot in outputs.values()] if passes_outputs else [],
-            "axes": list(case.axes.values()),
-        }
-        if emulation is not None:
-            tensors = {name: item.slot for name, item in placed.items()} | (outputs if passes_outputs else {})
-            request["emulation"] = emulation.request() | {"tensors": _named(tensors, initialised=placed)}
+        request = {**(more or {}), **self._request(case, inputs, placed, outputs if passes_outputs else {}, emulation)}
         try:
             reply = worker.call(request, fill, copy_out=self._copy_out, timeout_s=self._timeout_s)
         except WorkerTimedOut as error:
@@ -117,6 +109,25 @@ class Caller:
             threads_before=began.turn.threads,
             threads_after=after.threads,
         )
+
+    def _request(
+        self,
+        case: Case,
+        inputs: Inputs,
+        placed: dict[str, _Placed],
+        outputs: dict[str, Slot],
+        emulation: Mode | None,
+    ) -> dict[str, object]:
+        """What the worker is told of the call; `outputs` are those that it gets."""
+        request: dict[str, object] = {
+            "inputs": [self._describe(name, inputs, placed) for name in self._task.inputs],
+            "outputs": [slot.describe() for slot in outputs.values()],
+            "axes": list(case.axes.values()),
+        }
+        if emulation is not None:
+            tensors = {name: item.slot for name, item in placed.items()} | outputs
+            request["emulation"] = emulation.request() | {"tensors": _named(tensors, initialised=placed)}
+        return request
 
     def _place(self, name: str, tensor: torch.Tensor, case: Case, abi: str) -> _Placed:
         spec = self._task.inputs[name]
