@@ -63,11 +63,13 @@ class Caller:
         inputs: Inputs,
         *,
         before: Callable[[], None] = lambda: None,
+        is_read: bool = True,
         emulation: Mode | None = None,
         more: Mapping[str, object] | None = None,
     ) -> Observation:
         """Call the kernel once. `before` runs last before the clock, for example to empty caches.
 
+        Unless `is_read`, nobody will look at the answer: it stays where it is, and so do changes to inputs.
         `emulation` says how a kernel that was built for the emulator runs. `more` is what a worker on a CUDA device is
         asked for beyond that: `hot`, `batch` or `profile`, see worker.cuda.
         """
@@ -97,7 +99,7 @@ class Caller:
             return Observation(case, "crashed", str(error), error.log)
         returned = time.perf_counter_ns()
         after = schedule.look(worker.pid)
-        seen = self._observe(worker, abi, case, reply, placed, outputs)
+        seen = self._observe(worker, abi, case, reply, placed, outputs, is_read=is_read)
         if seen.ending != "returned":
             return seen
         return replace(
@@ -160,7 +162,15 @@ class Caller:
         return {"value": inputs.values[name], "dtype": self._task.inputs[name].dtype}
 
     def _observe(
-        self, worker: Worker, abi: str, case: Case, reply: Reply, placed: dict[str, _Placed], outputs: dict[str, Slot]
+        self,
+        worker: Worker,
+        abi: str,
+        case: Case,
+        reply: Reply,
+        placed: dict[str, _Placed],
+        outputs: dict[str, Slot],
+        *,
+        is_read: bool,
     ) -> Observation:
         answer = reply.answer
         if isinstance(answer, Raised):
@@ -170,14 +180,17 @@ class Caller:
                 case, "crashed", "broke the protocol: it answered a call with something else", worker.log
             )
         problems: list[str] = []
-        if abi in ("value", "torch"):
+        returned: dict[str, torch.Tensor] = {}
+        changed: list[str] = []
+        if is_read and abi in ("value", "torch"):
             returned = self._fetch(worker, case, answer, outputs, problems)
-        else:
+        elif is_read:
             returned = {name: self._copy(slot) for name, slot in outputs.items()}
+        if is_read:
+            changed = [name for name, it in placed.items() if not _same(self._arena.bytes_of(it.slot), it.content)]
         slots = {name: item.slot for name, item in placed.items()} | outputs
         distances = {name: self._arena.overrun(slot) for name, slot in slots.items()}
         distances |= self._device_overruns(answer)
-        changed = [name for name, item in placed.items() if not _same(self._arena.bytes_of(item.slot), item.content)]
         for slot in outputs.values():  # what one worker has written, the next must not find
             self._arena.bytes_of(slot).fill_(_POISON)
         return Observation(

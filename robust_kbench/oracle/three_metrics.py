@@ -85,11 +85,13 @@ class ThreeMetrics:
         self._norm = float(torch.linalg.vector_norm(self._rows))
         overall = self._norm / math.sqrt(max(1, self._rows.numel())) or input_scale
         self._least_scale = _TINY if is_row_by_row else _ROW_FLOOR * overall + _TINY
-        pairs = [] if native is None else [self._native_errors(native)]
-        for near_exact, near_native in nearby:
-            near = ThreeMetrics(near_exact, None, dtype=dtype, reduction=reduction, input_scale=input_scale)
-            pairs.append(near._native_errors(near_native))
-        self.limits: Triple = limits or self._own_limits(pairs, reduction, slack)
+        if limits is None:
+            pairs = [] if native is None else [self._native_errors(native)]
+            for near_exact, near_native in nearby:
+                near = ThreeMetrics(near_exact, None, dtype=dtype, reduction=reduction, input_scale=input_scale)
+                pairs.append(near._native_errors(near_native))
+            limits = self._own_limits(pairs, reduction, slack)
+        self.limits: Triple = limits
 
     def judge(self, answer: torch.Tensor) -> Judgement:
         """The three errors of `answer`."""

@@ -54,6 +54,6 @@ class Plan:
 
 PLANS: dict[Tier, Plan] = {
     "quick": Plan(sessions=1, min_rounds=8, max_rounds=12, max_seconds=0.6, warm_up_rounds=2, warm_up_seconds=0.05),
-    "full": Plan(sessions=5, min_rounds=20, max_rounds=80, max_seconds=2.5, more_sessions=2),
+    "full": Plan(sessions=5, min_rounds=20, max_rounds=80, max_seconds=1.25, more_sessions=2),
     "final": Plan(sessions=7, min_rounds=30, max_rounds=60, max_seconds=20.0, more_sessions=3),
 }

@@ -181,9 +181,13 @@ class TimingSession:
         """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too."""
         distribution = self._some_distribution()
         drawn = [(contestant, *self._draw(distribution)) for contestant in self._in_random_order()]
-        calls = [(contestant, inputs, self._call(contestant, case, inputs)) for contestant, case, inputs in drawn]
+        calls = [
+            (contestant, inputs, self._call(contestant, case, inputs, is_read=contestant.name == CANDIDATE))
+            for contestant, case, inputs in drawn
+        ]
         for contestant, inputs, seen in calls:
-            in_full = self._random.random() < self._plan.full_rule_share
+            # Baselines are source of ours: between calls that are judged in full they need only go on answering.
+            in_full = contestant.name == CANDIDATE and self._random.random() < self._plan.full_rule_share
             elapsed_ns = self._settle(contestant, inputs, seen, in_full=in_full)
             if elapsed_ns is not None and keep:
                 self._result.samples[contestant.name].append(elapsed_ns)
@@ -219,9 +223,11 @@ class TimingSession:
             inputs = make_inputs(self._task, case)
         self._settle(candidate, inputs, self._call(candidate, case, inputs), in_full=True, record=True)
 
-    def _call(self, contestant: Contestant, case: Case, inputs: Inputs) -> Observation:
+    def _call(self, contestant: Contestant, case: Case, inputs: Inputs, *, is_read: bool = True) -> Observation:
         name = contestant.name
-        seen = self._caller.call(self._workers[name], contestant.abi, case, inputs, before=self._device.flush)
+        seen = self._caller.call(
+            self._workers[name], contestant.abi, case, inputs, before=self._device.flush, is_read=is_read
+        )
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         self._watch.add("inputs", seen.handing_ns / 1e9)
         self._watch.add("judging", seen.draining_ns / 1e9)
@@ -281,7 +287,7 @@ class TimingSession:
 
     def _passes_short_cut(self, name: str, seen: Observation, inputs: Inputs, limits: Limits | None) -> bool:
         """A cheap look that can only accept: what it doubts is judged in full."""
-        if name != CANDIDATE:  # source of ours: between its fully judged calls it need only go on answering
+        if name != CANDIDATE:
             return seen.ending == "returned" and not seen.problems
         return limits is not None and self._judge.short_cut(seen, inputs, limits) is None
 

@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _import(flavour: str) -> None:
-    """Import what workers of this flavour need, and run no tensor operation: a child with threads would hang."""
+    """Import what workers of this flavour need, on one thread: a child of a process with more of them would hang."""
     import torch
 
     torch.set_num_threads(1)
@@ -43,6 +43,22 @@ def _import(flavour: str) -> None:
     elif flavour == "inductor":
         import torch._dynamo
         import torch._inductor.compile_fx  # noqa: F401
+
+        _compile_something()
+
+
+def _compile_something() -> None:
+    """The first compilation of a process spends over a second on imports and tables: here once for all workers.
+
+    Not beside a GPU, which inductor would ask for its properties: after that no forked process can use it.
+    """
+    import torch
+
+    if torch.cuda.is_available():
+        return
+    with contextlib.suppress(Exception):  # a worker that compiles meets the same obstacle, and says so
+        torch.compile(lambda x: x * x.square().mean(-1, keepdim=True).rsqrt(), dynamic=False)(torch.ones(8, 16))
+        torch._dynamo.reset()
 
 
 def _guard(limits: sandbox.Limits, fds: dict[str, int]) -> None:
