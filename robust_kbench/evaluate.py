@@ -23,13 +23,14 @@ from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device, machine, open_device
 from robust_kbench.devices.limits import known_limits
 from robust_kbench.errors import BuildError, HarnessError, KBenchError, SpecError, Unsupported, UsageError
-from robust_kbench.guards import floor
+from robust_kbench.guards import agreement, floor
 from robust_kbench.isolation.pool import WarmPool, flavour_of
 from robust_kbench.oracle.judgement import RULE
 from robust_kbench.oracle.reference import Reference, precision_facts
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress, silent
 from robust_kbench.registry import LoadedTask, load_task
+from robust_kbench.schema.agreement import Agreement
 from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.documents import printable
 from robust_kbench.schema.finding import Finding
@@ -68,7 +69,7 @@ class Evaluator:
         """`pool`: one that has been warming up already; it is closed with the evaluator. Sets torch to one thread."""
         self.device: Device = open_device(device)
         self._pool = pool or WarmPool()
-        torch.set_num_threads(1)
+        torch.set_num_threads(self.device.judging_threads)
 
     def __enter__(self) -> Self:
         return self
@@ -134,6 +135,7 @@ class _Run:
         self._started_at = datetime.datetime.now(datetime.UTC)
         self._outcome = _Outcome()
         self._seen: list[Observation] = []
+        self._agreements: list[Agreement] = []
 
     def record(self) -> RunRecord:
         """Run all stages and write down how they ended."""
@@ -250,6 +252,7 @@ class _Run:
         self._outcome.findings += measured.findings
         self._outcome.cases += _worst_of_each(measured.results)
         self._seen += measured.seen
+        self._agreements = measured.agreements
         if measured.failure:
             self._end(*self._judged())
             if self._outcome.status is Status.PASSED:
@@ -280,7 +283,8 @@ class _Run:
 
     def _guard(self) -> None:
         # What was done comes before what it looked like, such as an impossible time.
-        self._outcome.findings = [*guards.inspect(self._seen), *self._outcome.findings]
+        disagreements = _of_each_test([found for facts in self._agreements for found in agreement.inspect(facts)])
+        self._outcome.findings = [*guards.inspect(self._seen), *disagreements, *self._outcome.findings]
         objection = next((finding for finding in self._outcome.findings if finding.severity == "reject"), None)
         # Where undefined behaviour spoilt the cases, none may be left that was checked.
         if objection and self._outcome.status in (Status.PASSED, Status.UNSUPPORTED):
@@ -378,6 +382,14 @@ def _status_of(cases: Sequence[CaseResult], dtypes: Sequence[FloatDType]) -> tup
             if not any(case.status == "passed" for case in group):
                 return Status.UNSUPPORTED, f"{dtype}: {group[0].reason}"
     return Status.PASSED, ""
+
+
+def _of_each_test(findings: Sequence[Finding]) -> list[Finding]:
+    """The first one of each test and severity: what is said about one timed case need not be said about all."""
+    first: dict[tuple[object, str], Finding] = {}
+    for finding in findings:
+        first.setdefault((finding.evidence.get("test"), finding.severity), finding)
+    return list(first.values())
 
 
 def _worst_of_each(results: Sequence[CaseResult]) -> list[CaseResult]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +22,10 @@ class CpuDevice:
 
     kind: DeviceKind = "cpu"
     copies_out = False
+    starts_at_once = 1
+    judging_threads = 1
+    spare_cores = 0
+    """Which others may use without being felt; of two cores, or of a shared cache and memory bus, none."""
 
     def __init__(self) -> None:
         cores = sorted(os.sched_getaffinity(0))
@@ -34,6 +38,10 @@ class CpuDevice:
     def facts(self) -> dict[str, str]:
         """What a record says about the device."""
         return {"device": machine.processor_name(), "last_level_cache": f"{self.cache_bytes >> 20} MiB"}
+
+    def watch(self) -> Callable[[], str]:
+        """A function that says why what was measured since must not count; nothing that foreign load does not say."""
+        return str
 
     def free_bytes(self) -> None:
         """No memory of its own: what is free is the host's."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Callable
 from functools import cached_property
 from typing import Literal
 
@@ -9,19 +12,26 @@ from robust_kbench.devices import machine, nvml
 from robust_kbench.devices.cpu import CpuDevice
 from robust_kbench.schema.task import DeviceKind
 
+_MAX_JUDGING_THREADS = 8
+
 
 class CudaDevice:
     """The first visible CUDA device. The L2 cache is emptied by the worker, on the device."""
 
     kind: DeviceKind = "cuda"
     copies_out = True
+    starts_at_once = 8  # creating a context takes seconds, most of them spent waiting
 
     def __init__(self) -> None:
         host = CpuDevice()
         self.judge_core, self.worker_core = host.judge_core, None
         self.handshake: Literal["spin", "blocking"] = host.handshake
         self.cache_bytes = host.cache_bytes
-        self.pinned = host.pinned
+        # The host's cores have little else to do while kernels run on the device, and outputs are large.
+        cores = len(os.sched_getaffinity(0))
+        self.judging_threads = max(1, min(_MAX_JUDGING_THREADS, cores - 1))
+        self.spare_cores = max(0, cores - self.judging_threads - 2)  # one for the judge's clock, one for the worker
+        self.pinned = contextlib.nullcontext
 
     @staticmethod
     def is_present() -> bool:
@@ -47,6 +57,11 @@ class CudaDevice:
     def sample(self) -> nvml.Sample:
         """Clocks, power, temperature, slow-downs and processes at this moment, to be compared with a later one."""
         return self._source.sample()
+
+    def watch(self) -> Callable[[], str]:
+        """A function that says why what was measured since must not count; empty when nothing speaks against it."""
+        before = self.sample()
+        return lambda: nvml.discard_reason(before, self.sample()) or ""
 
     def free_bytes(self) -> int:
         """Free memory of the device."""

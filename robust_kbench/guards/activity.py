@@ -4,8 +4,9 @@ The loophole: whatever is not between the events of the call's stream is free: s
 ends after the call, copies instead of kernels, an answer that was there before.
 How it is detected: a few calls of the timed shape run under a profiler, from before the call until the device is idle.
 T2: what the device did, on all streams together, takes no more than 1.1 times E of the unprofiled calls. T3: nothing
-starts before the call's window or ends after it. T4: there was some work at all, and for half of E, else the kernel is
-bound by the host (a warning). T8: kernels, grids and blocks are the same from call to call (a warning).
+starts before the call's window or ends after it. T4: there was some work at all, and for half of what E has beyond an
+empty kernel, else the kernel is bound by the host (a warning). T8: kernels, grids and blocks are the same from call to
+call (a warning).
 What it cannot see: a worker that forges the profiler's output, or that behaves only under a profiler where the judge's
 own clock agrees with its events. Profiled calls are never scored.
 """
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from robust_kbench.guards.thresholds import by_shape, in_us, median_of, shape_of, slack_ns
-from robust_kbench.schema.agreement import Activity, Audit
+from robust_kbench.schema.agreement import Activity, Audit, Calibration
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 
@@ -33,9 +34,9 @@ def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
         audits = [call.audit for call in calls if call.audit is not None]
         timed = [call.event_ns for call in seen if call.is_timed and shape_of(call) == shape]
         event_ns = median_of(timed) or median_of(call.event_ns for call in calls)
-        slack = slack_ns(next((call.peer_calibration for call in calls if call.peer_calibration), None))
+        calibration = next((call.peer_calibration for call in calls if call.peer_calibration), None)
         case = str(calls[0].case)
-        for test, severity, message, times in _objections(audits, event_ns, slack):
+        for test, severity, message, times in _objections(audits, event_ns, calibration):
             if test not in told:
                 told.add(test)
                 evidence = {"test": test, **in_us(**times)}
@@ -45,7 +46,9 @@ def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
 _Objection = tuple[str, Literal["reject", "warn"], str, dict[str, float]]
 
 
-def _objections(audits: Sequence[Audit], event_ns: float | None, slack: float) -> Iterable[_Objection]:
+def _objections(
+    audits: Sequence[Audit], event_ns: float | None, calibration: Calibration | None
+) -> Iterable[_Objection]:
     if not all(audit.has_markers for audit in audits):
         yield "T4", "reject", "the profiler saw nothing, not even the judge's own markers: it was disabled", {}
         return
@@ -56,15 +59,16 @@ def _objections(audits: Sequence[Audit], event_ns: float | None, slack: float) -
     if late > _CLOCK_NS:
         yield "T3", "reject", "the device works for the call outside its window, before or after it", {"outside": late}
     if event_ns is not None:
-        yield from _durations(statistics.median(map(union_ns, audits)), event_ns, slack)
+        yield from _durations(statistics.median(map(union_ns, audits)), event_ns, calibration)
     yield from _changes(audits)
 
 
-def _durations(union: float, event_ns: float, slack: float) -> Iterable[_Objection]:
+def _durations(union: float, event_ns: float, calibration: Calibration | None) -> Iterable[_Objection]:
     times = {"device": union, "event": event_ns}
-    if union > _ALLOWED_FACTOR * event_ns + slack:
+    empty_ns = calibration.launch_ns if calibration else 0
+    if union > _ALLOWED_FACTOR * event_ns + slack_ns(calibration):
         yield "T2", "reject", "the device works longer for a call than its events say; join your streams", times
-    if union < _HOST_BOUND_SHARE * event_ns:
+    if union < _HOST_BOUND_SHARE * (event_ns - empty_ns):
         yield "T4", "warn", "bound by the host: the device idles for more than half of the call", times
 
 

@@ -4,7 +4,9 @@ The loophole: events measure one stream. Work on another stream, from another th
 returned costs nothing by their clock; a third of CUDA-L1's kernels were "18 times faster" that way.
 How it is detected: three clocks that include it are held against the events' time (E): an event behind a completion of
 the whole device (E2), the worker's wall clock (W), and the judge's (O), which the worker cannot touch. What they may
-exceed E by was measured in the baseline's worker, on an empty kernel and on its own calls.
+exceed E by was measured in the baseline's worker, on an empty kernel and on its own calls. The judge's clock may not
+see less than that either: before every call the device is kept busy, to hide the host's launches, and who skipped that
+could claim as much time less.
 What it cannot see: work that is shorter than the slack (60 us, six times the spread of an empty call, or a tenth of E),
 and work that starts after the completion: see activity and idle. E2 and W are claims; a worker that forges them is left
 with O.
@@ -34,16 +36,25 @@ def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
             message = "the events' times were held against no other clock: none was calibrated"
             yield Finding(guard="streams", severity="warn", message=message, case=_name(calls), evidence={"test": "T1"})
             return
-        for clock, gap_ns, allowed_ns in gaps:
-            if gap_ns > allowed_ns:
+        for clock, gap_ns, least_ns, most_ns in gaps:
+            if least_ns <= gap_ns <= most_ns:
+                continue
+            if gap_ns > most_ns:
                 message = f"work outside the events of the call: {clock} sees more than they do; join your streams"
-                evidence = {"test": "T1", **in_us(event=event_ns, gap=gap_ns, allowed=allowed_ns)}
-                yield Finding(guard="streams", severity="reject", message=message, case=_name(calls), evidence=evidence)
-                return
+            else:
+                message = (
+                    f"{clock} sees less than the baseline has besides its kernel: the judge's own work was skipped"
+                )
+            evidence = {"test": "T1", **in_us(event=event_ns, gap=gap_ns, least=least_ns, most=most_ns)}
+            yield Finding(guard="streams", severity="reject", message=message, case=_name(calls), evidence=evidence)
+            return
 
 
-def _gaps(calls: Sequence[Observation], event_ns: float) -> Iterable[tuple[str, float, float]]:
-    """For each clock that is known: its name, the median of its excess over E, and what that may be."""
+_Gap = tuple[str, float, float, float]
+
+
+def _gaps(calls: Sequence[Observation], event_ns: float) -> Iterable[_Gap]:
+    """For each clock that is known: its name, the median of its excess over E, and the least and the most of it."""
     calibration = next((call.peer_calibration for call in calls if call.peer_calibration), None)
     share_ns = _ALLOWED_SHARE * event_ns
     if calibration is not None:
@@ -52,19 +63,17 @@ def _gaps(calls: Sequence[Observation], event_ns: float) -> Iterable[tuple[str, 
     peer_ns = median_of(call.peer_gap_ns for call in calls)
     if peer_ns is not None:
         outer_ns = median_of(_minus(call.elapsed_ns, call.event_ns) for call in calls)
-        allowed_ns = peer_ns + max(_HOST_SLACK_NS, slack_ns(calibration), share_ns)
-        yield "the judge's clock", outer_ns or 0.0, allowed_ns
+        slack = max(_HOST_SLACK_NS, slack_ns(calibration))
+        yield "the judge's clock", outer_ns or 0.0, peer_ns - slack, peer_ns + max(slack, share_ns)
 
 
-def _claimed(
-    calls: Sequence[Observation], calibration: Calibration, slack: float, wide: float
-) -> Iterable[tuple[str, float, float]]:
+def _claimed(calls: Sequence[Observation], calibration: Calibration, slack: float, wide: float) -> Iterable[_Gap]:
     join_ns = median_of(_minus(call.join_ns, call.event_ns) for call in calls)
     wall_ns = median_of(_minus(call.wall_ns, call.event_ns) for call in calls)
     if join_ns is not None:
-        yield "an event behind all streams", join_ns, calibration.join_gap_ns + slack
+        yield "an event behind all streams", join_ns, -slack, calibration.join_gap_ns + slack
     if wall_ns is not None:
-        yield "the worker's wall clock", wall_ns, calibration.wall_gap_ns + wide
+        yield "the worker's wall clock", wall_ns, -slack, calibration.wall_gap_ns + wide
 
 
 def _minus(clock_ns: int | None, event_ns: int | None) -> int | None:

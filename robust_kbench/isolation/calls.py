@@ -90,7 +90,11 @@ class Caller:
             before()
             began.turn = schedule.look(worker.pid)
 
-        request = {**(more or {}), **self._request(case, inputs, placed, outputs if passes_outputs else {}, emulation)}
+        request = {
+            **(more or {}),
+            "is_read": is_read,
+            **self._request(case, inputs, placed, outputs if passes_outputs else {}, emulation),
+        }
         try:
             reply = worker.call(request, fill, copy_out=self._copy_out, timeout_s=self._timeout_s)
         except WorkerTimedOut as error:

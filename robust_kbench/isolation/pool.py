@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -78,6 +79,7 @@ class WarmPool:
 
     def __init__(self) -> None:
         self._warm: dict[Flavour, _WarmProcess] = {}
+        self._lock = threading.Lock()  # of the warm processes: several threads may start workers
         _remove_stale_folders()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._inductor_cache = _inductor_cache(self._folder)
@@ -133,7 +135,8 @@ class WarmPool:
         }
         try:
             fds = [theirs.fileno(), control, arena.descriptor, log_write, status_write]
-            self._process(flavour).fork(limits, fds)
+            with self._lock:
+                self._process(flavour).fork(limits, fds)
             return Worker(ours, control, log_read, status_read, scratch, allowance, arena.size_bytes)
         finally:
             theirs.close()

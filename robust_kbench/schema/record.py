@@ -81,6 +81,15 @@ class Session(Strict):
     repeated: int = Field(default=0, description="how often the session was repeated because of foreign load")
     stop: StopReason = Field(default="rounds", description="why it ended: never because of a sign or a significance")
     first_call_us: dict[str, float] = Field(default_factory=dict, description="contestant -> its first, untimed call")
+    hot_us: dict[str, float] = Field(
+        default_factory=dict, description="contestant -> calls on a warm cache, not scored"
+    )
+    disturbance: str = Field(default="", description="why its samples must not count, such as lowered clocks")
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody and nothing else influenced its samples."""
+        return self.foreign_load <= MAX_FOREIGN_LOAD and not self.disturbance
 
 
 class Timing(Strict):
@@ -177,7 +186,7 @@ class RunRecord(Strict):
             and self.handshake == "spin"
             and set(self.isolation) >= REQUIRED_LAYERS
             and bool(self.timings)
-            and all(s.foreign_load <= MAX_FOREIGN_LOAD for timing in self.timings for s in timing.sessions)
+            and all(session.is_quiet for timing in self.timings for session in timing.sessions)
         )
 
 

@@ -14,6 +14,7 @@ from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress
+from robust_kbench.schema.agreement import Agreement
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
@@ -36,6 +37,7 @@ class Measured:
     results: list[CaseResult] = field(default_factory=list)
     seen: list[Observation] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    agreements: list[Agreement] = field(default_factory=list)
     failure: str = ""
     loaded_sessions: int = 0
 
@@ -67,7 +69,7 @@ def measure(
                         task, case, contestants, plan,
                         judge=judge, bank=bank, pool=pool, device=device, arena=arena, watch=watch,
                         timeout_s=_CALL_TIMEOUT_S,
-                        judges_baselines=turn == 0,
+                        is_first=turn == 0,
                         distributions=_share(task.distributions, number, turn, tier, len(cases)),
                     ).run()  # fmt: skip
 
@@ -105,9 +107,11 @@ def _measure_case(
         while _is_loaded(result) and repeated < repeats and measured.loaded_sessions < _PATIENCE:
             result, repeated = run(len(sessions)), repeated + 1
         measured.loaded_sessions += _is_loaded(result)
+        measured.findings += [_disturbed(result.disturbance)] if result.disturbance else []
         measured.seen += result.seen
         measured.results += result.results
         measured.findings += result.findings
+        measured.agreements += [result.agreement] if result.agreement else []
         if result.failure:
             measured.failure = f"{case}: {result.failure}"
             return
@@ -122,9 +126,15 @@ def _distinct(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _is_loaded(result: SessionResult) -> bool:
-    return result.foreign_load > MAX_FOREIGN_LOAD and not result.failure
+    return bool(result.foreign_load > MAX_FOREIGN_LOAD or result.disturbance) and not result.failure
+
+
+def _disturbed(why: str) -> Finding:
+    return Finding(guard="load", severity="warn", message=f"{why}; not ranked")
 
 
 def _busy_machine(sessions: int) -> Finding:
-    message = f"other processes used more than {MAX_FOREIGN_LOAD:.0%} of a core during {sessions} sessions; not ranked"
+    message = (
+        f"others used more than {MAX_FOREIGN_LOAD:.0%} of a core, or the device, during {sessions} sessions; not ranked"
+    )
     return Finding(guard="load", severity="warn", message=message)

@@ -11,10 +11,13 @@ import gc
 import os
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from robust_kbench.baselines import EAGER
 from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.contestant import Contestant
@@ -25,19 +28,21 @@ from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.oracle.verdict import Judge, Limits
+from robust_kbench.schema.agreement import Agreement
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, Session, StopReason, encode_samples
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
-from robust_kbench.timing import statistics
+from robust_kbench.timing import agreement, statistics
 from robust_kbench.timing.plan import Plan
 
 CANDIDATE, CONTROL = "candidate", "control"
 """The control is a second worker of the eager baseline: how far two equals differ is what the method can tell apart."""
 _LAUNCH_ALLOWANCE_NS = 60_000
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
+_HOT_CALLS = 20
 _CHECKED_ROUNDS = 0.7  # after which one of the calls that only check is mixed in, while there are any
 
 
@@ -50,6 +55,9 @@ class SessionResult:
     results: list[CaseResult] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     first_call_us: dict[str, float] = field(default_factory=dict)
+    hot_us: dict[str, float] = field(default_factory=dict)
+    agreement: Agreement | None = None
+    disturbance: str = ""
     foreign_load: float = 0.0
     stop: StopReason = "rounds"
     failure: str = ""
@@ -68,7 +76,13 @@ class SessionResult:
             repeated=repeated,
             stop=self.stop,
             first_call_us={name: self.first_call_us[name] for name in self.samples if name in self.first_call_us},
+            hot_us={name: self.hot_us[name] for name in self.samples if name in self.hot_us},
+            disturbance=self.disturbance,
         )
+
+
+class _Failed(Exception):
+    """Somebody gave no right answer: its name, and what is wrong."""
 
 
 class TimingSession:
@@ -89,13 +103,14 @@ class TimingSession:
         watch: Stopwatch,
         timeout_s: float,
         distributions: Sequence[Distribution],
-        judges_baselines: bool = True,
+        is_first: bool = True,
     ) -> None:
         """`distributions`: those that are checked here, in calls that are not timed.
 
-        `judges_baselines`: whether their first and last calls are judged, as one session of each case does.
+        `is_first`: the first session of each case also judges what baselines return in their first and last calls,
+        and gathers facts for the agreement tests.
         """
-        self._judges_baselines = judges_baselines
+        self._is_first = is_first
         self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
         self._contestants = list(contestants)
         self._distributions = distributions
@@ -121,21 +136,27 @@ class TimingSession:
             started = time.monotonic()
             self._measure()
             elapsed = time.monotonic() - started
-            self._result.foreign_load = max(0.0, (self._usage() - before) / elapsed) if elapsed > 0 else 0.0
+            load = (self._usage() - before) / elapsed if elapsed > 0 else 0.0
+            self._result.foreign_load = max(0.0, load - self._device.spare_cores)
         return self._result
 
     def _start_workers(self, stack: ExitStack) -> None:
         """In random order: forked workers inherit one address layout, and the first must not always be the same."""
-        for contestant in self._random.sample(self._contestants, len(self._contestants)):
+        order = self._random.sample(self._contestants, len(self._contestants))
+        with ThreadPoolExecutor(self._device.starts_at_once) as threads:
+            started = [threads.submit(self._start, contestant) for contestant in order]
+        for contestant, future in zip(order, started, strict=True):
             try:
-                worker = contestant.start(
-                    self._pool, self._arena, self._device, self._case.dtype, heap_bytes=self._heap_bytes()
-                )
+                worker = future.result()
             except WorkerError as error:
                 self._give_up(contestant.name, str(error))
                 continue
             stack.callback(worker.close)
             self._workers[contestant.name] = worker
+
+    def _start(self, contestant: Contestant) -> Worker:
+        dtype, heap_bytes = self._case.dtype, self._heap_bytes()
+        return contestant.start(self._pool, self._arena, self._device, dtype, heap_bytes=heap_bytes)
 
     def _heap_bytes(self) -> int:
         """Room for the results of several calls, and for what lies between their inputs and them."""
@@ -145,7 +166,11 @@ class TimingSession:
         checks = self._random.sample(self._distributions, len(self._distributions))
         self._first_calls()
         self._warm_up(checks)
+        disturbance = self._device.watch()
         self._take_samples(checks)
+        self._result.disturbance = disturbance()
+        if self._device.kind == "cuda" and self._is_first:
+            self._look_closer()
         while checks and not self._result.failure:
             self._check_call(checks.pop())
         for contestant in self._in_random_order():  # nobody behaves only until it was timed
@@ -194,6 +219,36 @@ class TimingSession:
         if checks and not self._result.failure and self._random.random() < _CHECKED_ROUNDS:
             self._check_call(checks.pop())
 
+    def _look_closer(self) -> None:
+        """What is never scored: hot calls of everybody, and what the agreement tests need. See timing.agreement."""
+        timed = [seen for seen in self._result.seen if seen.is_timed]
+        trusted = next((each for each in self._contestants if each.name == EAGER), self._contestants[-1])
+        candidate = next(each for each in self._contestants if each.name == CANDIDATE)
+        try:
+            for contestant in self._in_random_order():
+                hot_ns = self._special_call(contestant, hot=_HOT_CALLS).hot_ns
+                self._result.hot_us[contestant.name] = round(statistics.median(hot_ns) / 1e3, 3)
+            for _ in range(agreement.AUDITS):
+                self._result.seen.append(self._beside_a_peer(self._special_call(candidate, profile=True)))
+            self._result.agreement = agreement.gather(
+                str(self._case),
+                partial(self._special_call, candidate),
+                partial(self._special_call, trusted),
+                timed,
+                self._workers[CANDIDATE].pid,
+            )
+        except _Failed as failed:
+            self._give_up(*failed.args)
+
+    def _special_call(self, contestant: Contestant, **more: object) -> Observation:
+        """A call that is not timed as others are, judged by the short cut. Raises _Failed."""
+        case, inputs = self._draw(self._some_distribution())
+        seen = self._call(contestant, case, inputs, is_read=contestant.name == CANDIDATE, more=more)
+        problem = self._verify(contestant.name, seen, inputs, in_full=False, record=False)
+        if problem:
+            raise _Failed(contestant.name, problem)
+        return replace(seen, outputs={})
+
     def _in_random_order(self) -> Iterator[Contestant]:
         """Those that still have a worker, until the candidate has failed."""
         for contestant in self._random.sample(self._contestants, len(self._contestants)):
@@ -206,7 +261,7 @@ class TimingSession:
     def _untimed_call(self, contestant: Contestant) -> int | None:
         """Like a timed one, but judged in full; how long it took, None if it failed."""
         case, inputs = self._draw(self._some_distribution())
-        in_full = contestant.name == CANDIDATE or self._judges_baselines
+        in_full = contestant.name == CANDIDATE or self._is_first
         return self._settle(contestant, inputs, self._call(contestant, case, inputs), in_full=in_full)
 
     def _draw(self, distribution: Distribution) -> tuple[Case, Inputs]:
@@ -223,15 +278,24 @@ class TimingSession:
             inputs = make_inputs(self._task, case)
         self._settle(candidate, inputs, self._call(candidate, case, inputs), in_full=True, record=True)
 
-    def _call(self, contestant: Contestant, case: Case, inputs: Inputs, *, is_read: bool = True) -> Observation:
-        name = contestant.name
+    def _call(
+        self,
+        contestant: Contestant,
+        case: Case,
+        inputs: Inputs,
+        *,
+        is_read: bool = True,
+        more: Mapping[str, object] | None = None,
+    ) -> Observation:
+        worker = self._workers[contestant.name]
         seen = self._caller.call(
-            self._workers[name], contestant.abi, case, inputs, before=self._device.flush, is_read=is_read
+            worker, contestant.abi, case, inputs, before=self._device.flush, is_read=is_read, more=more
         )
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         self._watch.add("inputs", seen.handing_ns / 1e9)
         self._watch.add("judging", seen.draining_ns / 1e9)
-        self._keep(name, seen)
+        if not more:
+            self._keep(contestant.name, seen)
         return seen
 
     def _settle(
@@ -250,16 +314,18 @@ class TimingSession:
             self._peer = replace(seen, outputs={})
             self._gaps_ns += [seen.elapsed_ns - seen.event_ns] if seen.event_ns is not None else []
             return
+        self._result.seen.append(self._beside_a_peer(seen))
+
+    def _beside_a_peer(self, seen: Observation) -> Observation:
         peer = self._peer
         event_ns = peer.event_ns if peer else None
-        compared = replace(
+        return replace(
             seen,
             outputs={},
             peer_wake_ns=peer.waking_ns if peer else None,
             peer_calibration=peer.calibration if peer else None,
             peer_gap_ns=peer.elapsed_ns - event_ns if peer and event_ns is not None else None,
         )
-        self._result.seen.append(compared)
 
     def _allowance_ns(self, name: str) -> int | None:
         """How far below the judge's clock an event time may lie: what the baselines' own calls show, and a launch.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from simulator import US, Kernel, Machine, Problem, Worker, machine
+from simulator import HOLD_NS, US, Kernel, Machine, Problem, Worker, machine
 
 from robust_kbench.schema.agreement import Audit
 
@@ -70,7 +70,7 @@ def thread_at_return(_: Machine) -> Kernel:
 def thread_after_done(_: Machine) -> Kernel:
     def kernel(device: Machine, problem: Problem) -> None:
         device.launch(3 * US)
-        device.later(40 * US, lambda at: at.launch(WORK_NS, stream=1, host_ns=0))
+        device.later(HOLD_NS + 40 * US, lambda at: at.launch(WORK_NS, stream=1, host_ns=0))
 
     return kernel
 
@@ -109,6 +109,14 @@ def patched_a_little(device: Machine) -> Kernel:
 def patched_within_the_slack(device: Machine) -> Kernel:
     device.forge = lambda clock, value: value - 9 * US
     return lambda at, problem: at.launch(20 * US, host_ns=0)
+
+
+@specimen("the judge's work before a call is skipped, and every clock of the worker tells as much less", "T1", "T5")
+def skipped_hold(device: Machine) -> Kernel:
+    device.is_hold_skipped = True
+    device.forge = lambda clock, value: value - 200 * US
+    device.forge_audit = lambda audit: _shorter(audit, 2)
+    return _honest
 
 
 @specimen("the first call of a row solves all that lies behind it", "T5", "T6")
@@ -201,7 +209,7 @@ def escaped_process(device: Machine) -> Kernel:
 def busy_afterwards(_: Machine) -> Kernel:
     def kernel(device: Machine, problem: Problem) -> None:
         device.launch(WORK_NS)
-        device.later(WORK_NS + 60 * US, lambda at: at.launch(2_000 * US, stream=3, name="hog", host_ns=0))
+        device.later(HOLD_NS + WORK_NS + 60 * US, lambda at: at.launch(2_000 * US, stream=3, name="hog", host_ns=0))
 
     return kernel
 
@@ -247,7 +255,7 @@ def honest_thread(_: Machine) -> Kernel:
 def honest_host_bound(_: Machine) -> Kernel:
     def kernel(device: Machine, problem: Problem) -> None:
         for _ in range(5):
-            device.launch(4 * US, host_ns=30 * US)
+            device.launch(4 * US, host_ns=100 * US)
 
     return kernel
 
@@ -287,7 +295,7 @@ def honest_long(_: Machine) -> Kernel:
     return lambda device, problem: device.launch(30_000 * US)
 
 
-@specimen("a very short kernel, 3 us", "T4?")
+@specimen("a very short kernel, 3 us")
 def honest_short(_: Machine) -> Kernel:
     return lambda device, problem: device.launch(3 * US)
 

@@ -18,7 +18,7 @@ from robust_kbench.schema.observation import Observation
 
 US = 1_000
 RECORD_NS, LAUNCH_NS, LATENCY_NS, SYNC_NS = 500, 4 * US, 2 * US, 5 * US
-FLUSH_NS, HANDSHAKE_NS, LINGER_NS, MARKER_NS = 60 * US, 8 * US, 5_000 * US, 2 * US
+HOLD_NS, HANDSHAKE_NS, LINGER_NS, MARKER_NS = 260 * US, 8 * US, 5_000 * US, 2 * US
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,13 @@ class Machine:
     """Of a processor that a process uses which the judge's stop does not reach."""
     is_profiled: bool = False
     is_profiler_disabled: bool = False
+    is_hold_skipped: bool = False
     at_arrival: Action = lambda _: None
     """What foreign code does when the next inputs arrive, before the clock."""
     forge: Callable[[str, int], int] = lambda _, value: value
     """What the worker makes of a time before it tells it: clock's name and value."""
     forge_audit: Callable[[Audit], Audit] = lambda audit: audit
+    _held_until: int = 0
     _due: list[tuple[int, int, Action]] = field(default_factory=list)
 
     def spend(self, ns: float) -> None:
@@ -77,10 +79,17 @@ class Machine:
     ) -> None:
         """Queue work on a stream."""
         self.spend(host_ns)
-        start = max(self.now_ns + LATENCY_NS, self.ends.get(stream, 0))
+        start = max(self.now_ns + LATENCY_NS, self._held_until, self.ends.get(stream, 0))
         self.ends[stream] = start + int(ns * self.random.uniform(0.99, 1.01))
         if is_seen:
             self.activities.append(Activity("kernel", name, start, self.ends[stream], stream, (64, 1, 1), (256, 1, 1)))
+
+    def hold(self) -> None:
+        """Flush, and keep the whole device busy: no stream gets on meanwhile."""
+        if not self.is_hold_skipped:
+            self.launch(HOLD_NS, name="hold")
+            self.ends = {stream: max(end, self.ends[0]) for stream, end in self.ends.items()}
+            self._held_until = self.ends[0]
 
     def join(self, stream: int) -> None:
         """Stream 0 waits for `stream`."""
@@ -122,6 +131,8 @@ class Worker:
         machine.at_arrival(machine)
         machine.spend(200 * US)
         began = machine.now_ns
+        if not profile:
+            machine.hold()
         start = machine.event()
         if profile:
             machine.launch(MARKER_NS, name="marker")
@@ -170,7 +181,7 @@ class Worker:
         began = machine.now_ns
         for number in range(calls):
             if flush:
-                machine.launch(FLUSH_NS, name="flush")
+                machine.hold()
             machine.event()
             problem = row[number % problems]
             behind = tuple(row[later % problems].values for later in range(number + 1, calls))

@@ -12,10 +12,11 @@ from simulated import SPECIMENS, Specimen
 from simulator import US, Worker, calibration, machine
 
 from robust_kbench import guards
-from robust_kbench.guards import agreement, gathering
+from robust_kbench.guards import agreement
 from robust_kbench.schema.agreement import Agreement
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
+from robust_kbench.timing import gathering
 
 TESTS = [f"T{number}" for number in range(1, 11)]
 CALIBRATION = calibration()

@@ -89,6 +89,14 @@ def test_a_minority_of_slow_completions_rejects_nobody() -> None:
     assert list(streams.inspect([*calls(11), *calls(10, elapsed_ns=9_000 * US)])) == []
 
 
+@pytest.mark.parametrize("skipped_us", [59, 61])
+def test_who_skips_what_the_judge_does_before_a_call_is_seen_by_the_judges_clock(skipped_us: int) -> None:
+    seen = calls(12, peer_gap_ns=300 * US, elapsed_ns=(700 - skipped_us) * US)
+    found = list(streams.inspect(seen))
+    assert bool(found) == (skipped_us > 60)
+    assert all("skipped" in finding.message for finding in found)
+
+
 def test_shapes_are_judged_by_themselves() -> None:
     other = make_case(role="timed", axes={"rows": 1, "cols": 1})
     seen = [*calls(30), *calls(10, case=other, elapsed_ns=900 * US)]
@@ -138,8 +146,8 @@ def test_what_is_within_the_clocks_is_within_the_window(start: float, end: float
 
 
 def test_a_device_that_idles_for_more_than_half_of_the_call_is_a_warning() -> None:
-    assert told_by(activity.inspect(audited(work(0, 199)))) == [("T4", "warn")]
-    assert told_by(activity.inspect(audited(work(0, 200)))) == []
+    assert told_by(activity.inspect(audited(work(0, 198)))) == [("T4", "warn")]
+    assert told_by(activity.inspect(audited(work(0, 199)))) == []
 
 
 def test_an_answer_without_work_is_rejected_and_so_is_a_profiler_that_sees_nothing() -> None:

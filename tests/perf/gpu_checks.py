@@ -50,9 +50,8 @@ def overhead() -> Iterator[Row]:
         yield {name.replace("_ns", "_us"): value / 1e3 for name, value in told.items()}
 
 
-def event_us(device: CudaDevice, work: Callable[[], Any], *, flush: Callable[[], None] | None = None) -> float:
-    """E of one call behind a flush."""
-    (flush or device.flush)()
+def event_us(device: CudaDevice, work: Callable[[], Any]) -> float:
+    """E of one call as the worker takes it: behind a flush, and while the device is held."""
     device.synchronize()
     clocks = Clocks(device)
     clocks.around(work)
@@ -107,17 +106,19 @@ def dirty_lines() -> Iterator[Row]:
     """What a flush leaves in L2 is written back on somebody's account."""
     device, library = CudaDevice(), _library()
     cache = int(torch.cuda.get_device_properties(0).L2_cache_size)
+    whole = device.flush
     flushes: dict[str, Callable[[], None]] = {
         "none": lambda: None,
         "written": lambda: _written(device),
-        "written and read": device.flush,
+        "written and read": whole,
     }
     if library is not None:
         flushes["written, discarded"] = lambda: _discard(device, library)
     for size in (cache // 2, 16 * cache):
         work = _copy(size)
         for name, flush in flushes.items():
-            times = [event_us(device, work, flush=flush) for _ in range(25)][5:]
+            device.flush = flush  # type: ignore[method-assign]
+            times = [event_us(device, work) for _ in range(25)][5:]
             middle = statistics.median(times)
             yield {"copy_mib": size >> 20, "flush": name, "us": middle, "gb_per_s": 2 * size / middle / 1e3}
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ from robust_kbench import contestant, guards, languages
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.devices import open_device
 from robust_kbench.errors import KBenchError
-from robust_kbench.guards import agreement, gathering, slope
+from robust_kbench.guards import agreement, slope
 from robust_kbench.guards.activity import union_ns
-from robust_kbench.isolation import schedule
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
@@ -33,6 +33,7 @@ from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.submission import Submission, SubmissionFile
 from robust_kbench.schema.task import shape_of
+from robust_kbench.timing.agreement import gather
 from robust_kbench.worker import loaders
 from robust_kbench.worker.cuda.device import CudaDevice
 from robust_kbench.worker.cuda.problem import native
@@ -92,16 +93,6 @@ class Bench:
         if seen.ending != "returned":
             raise KBenchError(f"{seen.ending}: {seen.message} {seen.log[-500:]}")
         return replace(seen, outputs={})
-
-    def batch(self, worker: Worker, *, empty: bool = False) -> gathering.Batch:
-        """Calls between one GO and one DONE."""
-        drawn = self.fresh()
-
-        def run(calls: int, *, problems: int, flush: bool) -> int:
-            request = {"calls": calls, "problems": problems, "flush": flush, "empty": empty}
-            return self.call(worker, drawn, batch=request).elapsed_ns
-
-        return run
 
 
 def trips() -> Iterator[Row]:
@@ -177,36 +168,8 @@ def observe(bench: Bench, eager: Worker, worker: Worker) -> tuple[list[Observati
     peer_gap_ns = int(statistics.median(call.elapsed_ns - (call.event_ns or 0) for call in peers))
     calibration = peers[-1].calibration
     seen = [replace(call, peer_calibration=calibration, peer_gap_ns=peer_gap_ns) for call in (*timed, *audits)]
-    empty, kernel = bench.batch(eager, empty=True), bench.batch(worker)
-    facts = Agreement(
-        case=str(bench.case),
-        calibration=calibration,
-        slope=gathering.gather_slope(
-            kernel, empty, event_ns=_median(timed, "event_ns"), host_ns=_median(timed, "host_ns")
-        ),
-        amortisation=gathering.gather_amortisation(kernel, empty),
-        freshness=gathering.gather_freshness(lambda: _first_and_again(bench, worker)),
-        idleness=gathering.gather_idleness(
-            lambda: schedule.tree_processor_ns(worker.pid),
-            lambda ns: time.sleep(ns / 1e9),
-            time.perf_counter_ns,
-            call=lambda: _ignore(bench.call(worker)),
-        ),
-    )
+    facts = gather(str(bench.case), partial(bench.call, worker), partial(bench.call, eager), timed, worker.pid)
     return seen, facts
-
-
-def _median(calls: Any, name: str) -> int:
-    return int(statistics.median(getattr(call, name) or 0 for call in calls))
-
-
-def _first_and_again(bench: Bench, worker: Worker) -> tuple[int, int]:
-    seen = bench.call(worker, batch={"calls": 2, "problems": 1, "flush": True})
-    return seen.batch_ns[0], seen.batch_ns[1]
-
-
-def _ignore(_: object) -> None:
-    """A call whose observation nobody needs."""
 
 
 def turns() -> Iterator[Row]:

@@ -15,7 +15,7 @@ from robust_kbench.isolation.arena import Arena as JudgesArena
 from robust_kbench.isolation.arena import Slot
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.worker import arguments
-from robust_kbench.worker.cuda import buffers, clocks, profile, runtime
+from robust_kbench.worker.cuda import buffers, clocks, hold, profile, runtime
 from robust_kbench.worker.cuda.call import CudaCall
 from robust_kbench.worker.cuda.device import free_blocks
 
@@ -64,6 +64,12 @@ class StandIn:
     def flush(self) -> None:
         self.log.append("flush")
         self.launch(50)
+
+    def hold(self) -> None:
+        self.flush()
+        self.log.append("hold")
+        self.launch(200)
+        self.side_us = self.stream_us  # it leaves no room for other streams
 
     def synchronize(self) -> None:
         self.log.append("synchronize")
@@ -140,7 +146,30 @@ def test_work_on_a_side_stream_shows_behind_the_completion_of_the_device_and_not
 def test_before_the_clock_the_cache_is_reset_and_flushed_in_this_order() -> None:
     call = Call()
     call.run(scale(call))
-    assert call.device.log[:5] == ["poison", "reset", "flush", "synchronize", "event"]
+    assert call.device.log[:6] == ["poison", "reset", "synchronize", "flush", "hold", "event"]
+
+
+def test_what_the_host_needs_to_launch_disappears_behind_what_the_device_is_doing() -> None:
+    call = Call()
+
+    def slow_to_launch(x: torch.Tensor, weight: torch.Tensor, y: torch.Tensor) -> None:
+        call.device.now_us += 150
+        call.device.launch(20)
+
+    assert call.run(slow_to_launch)["event_ns"] == 20_000
+
+
+@pytest.mark.parametrize("threads", [1024, 1536, 2048])
+def test_what_holds_the_device_leaves_no_room_for_a_block_of_another_stream(threads: int) -> None:
+    assert hold.blocks(132, threads) * 512 >= 132 * threads
+
+
+def test_an_answer_that_nobody_reads_stays_on_the_device() -> None:
+    call = Call(is_read=False)
+    before = call.result().clone()
+    answer = call.run(scale(call))
+    assert (answer["event_ns"], answer["overruns"]) == (20_000, [])
+    assert torch.equal(call.result().view(torch.int32), before.view(torch.int32))
 
 
 def test_a_kernel_that_returns_its_answer_is_copied_out_too() -> None:
@@ -220,7 +249,7 @@ def test_a_batch_solves_different_problems_and_times_each_call() -> None:
 
     answer = call.run(kernel)
     assert answer["batch_ns"] == [20_000] * 6
-    assert answer["event_ns"] == 6 * 70_000
+    assert answer["event_ns"] == 6 * 270_000
     assert len({tuple(x.flatten().tolist()) for x in seen}) == 3
     assert any(torch.equal(x, call.x) for x in seen)
     assert torch.equal(call.result(), call.x * call.weight)
@@ -237,7 +266,7 @@ def test_a_batch_of_fewer_calls_than_problems_still_solves_the_one_that_is_verif
 def test_an_empty_batch_calls_no_kernel_and_costs_its_flushes() -> None:
     call = Call(batch={"calls": 4, "flush": True, "empty": True})
     answer = call.run(lambda *_: pytest.fail("the kernel was called"))
-    assert answer["event_ns"] == 4 * 50_000
+    assert answer["event_ns"] == 4 * 250_000
 
 
 def test_hot_calls_come_after_the_answer_was_copied_and_are_listed_one_by_one() -> None:

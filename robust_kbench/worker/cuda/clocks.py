@@ -35,6 +35,9 @@ class Device(Protocol):
     def flush(self) -> None:
         """Queue what empties the cache."""
 
+    def hold(self) -> None:
+        """Queue what empties the cache, then what keeps the whole device busy while the host launches."""
+
     def launch_nothing(self) -> None:
         """Launch a kernel that does nothing."""
 
@@ -47,8 +50,14 @@ class Clocks:
         self._start, self._stop, self._joined = device.event(), device.event(), device.event()
         self._host_ns = self._wall_ns = 0
 
-    def around(self, work: Callable[[], Any]) -> Any:
-        """Carry out `work` between two events, wait for every stream, and mark that moment too."""
+    def around(self, work: Callable[[], Any], *, held: bool = True) -> Any:
+        """Carry out `work` between two events, wait for every stream, and mark that moment too.
+
+        `held`: the device is still busy with something else when the host begins to launch, so that the events see the
+        device at work and not the host's launches, which cost a short kernel several times its own time.
+        """
+        if held:
+            self._device.hold()
         began = _now_ns()
         self._start.record()
         result = work()

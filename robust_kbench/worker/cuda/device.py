@@ -7,6 +7,7 @@ import torch
 from robust_kbench.worker import arguments
 from robust_kbench.worker.cuda import clocks, runtime
 from robust_kbench.worker.cuda.call import CudaCall
+from robust_kbench.worker.cuda.hold import Hold
 
 _MIN_FLUSH_BYTES = 64 << 20
 _MAX_FLUSH_BYTES = 512 << 20
@@ -26,6 +27,7 @@ class CudaDevice:
         size = min(max(2 * properties.L2_cache_size, _MIN_FLUSH_BYTES), _MAX_FLUSH_BYTES)
         self._scratch = torch.zeros(size, dtype=torch.uint8, device=self.place)
         self._clean = torch.zeros(size // 4, dtype=torch.int32, device=self.place)
+        self._hold = Hold(properties)
         self._runtime = runtime.loaded_runtime()
         self.first_wall_ns: dict[str, int] = {}
         self.calibration = clocks.calibrate(self)
@@ -38,6 +40,11 @@ class CudaDevice:
         """Evict everything from L2 and leave clean lines: a dirty one would be written back on the kernel's account."""
         self._scratch.fill_(1)
         self._clean.sum()
+
+    def hold(self) -> None:
+        """Flush, then keep the device busy for some time, so that the host can launch what is to be timed."""
+        self.flush()
+        self._hold()
 
     def reset_cache(self) -> None:
         """Undo what a submission has set aside of the L2 cache for its own data."""

@@ -30,9 +30,11 @@ def audited(device: Device, clocks: Clocks, work: Callable[[], Any]) -> dict[str
         device.launch_nothing()
         return result
 
+    device.flush()
+    device.synchronize()
     kinds = torch.profiler.ProfilerActivity
     with torch.profiler.profile(activities=[kinds.CPU, kinds.CUDA]) as profiler:
-        clocks.around(marked)
+        clocks.around(marked, held=False)  # it would be seen as part of the call
         time.sleep(_LINGER_S)  # what a thread starts now is late
         device.synchronize()
     with tempfile.NamedTemporaryFile(suffix=".json") as file:

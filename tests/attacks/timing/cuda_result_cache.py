@@ -3,7 +3,7 @@
 device: cuda
 catalogue: C05
 ends: rejected
-trips: T5 T7
+trips: T7
 """
 
 import torch

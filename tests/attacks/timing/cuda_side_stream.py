@@ -3,7 +3,7 @@
 device: cuda
 catalogue: T01, T02
 ends: rejected
-trips: T1 T2 T3 T5
+trips: T1 T2 T5
 """
 
 import torch

@@ -3,7 +3,7 @@
 device: cuda
 catalogue: T17
 ends: rejected
-trips: T5 T6
+trips: T6 T7
 """
 
 import gc
