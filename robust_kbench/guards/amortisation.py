@@ -2,9 +2,8 @@
 
 The loophole: with the inputs of several calls in sight, one launch can solve them all, and the other calls return what
 is already there; a leaderboard's first place was held that way.
-How it is detected: four different problems back to back, without a flush, must take 3.0 to 4.6 times as long as one, an
-empty call subtracted from both. Less is a rejection. More is a warning: four problems may be too large for a cache that
-one fits into.
+How it is detected: four different problems back to back, without a flush, must take at least 3.0 times as long as one,
+an empty call subtracted from both. More than 4 is usual: they may be too large for a cache that one of them fits into.
 What it cannot see: calls of less than 10 us beyond an empty one. The scored calls are immune by construction: the next
 inputs do not exist before the last outputs were taken.
 """
@@ -18,12 +17,12 @@ from robust_kbench.guards.thresholds import in_us
 from robust_kbench.schema.agreement import Amortisation
 from robust_kbench.schema.finding import Finding
 
-_LEAST, _MOST = 0.75, 1.15  # per problem: 3.0 and 4.6 for four of them
+_LEAST = 0.75  # per problem: 3.0 for four of them
 _SHORTEST_NS = 10_000
 
 
 def inspect(facts: Amortisation, case: str) -> Iterable[Finding]:
-    """One finding when several problems cost much less, or much more, than as many times one."""
+    """A rejection when several problems cost much less than as many times one."""
     empty, alone, together = (statistics.median(times) for times in (facts.empty_ns, facts.alone_ns, facts.together_ns))
     if alone - empty < _SHORTEST_NS:
         return
@@ -34,6 +33,3 @@ def inspect(facts: Amortisation, case: str) -> Iterable[Finding]:
             f"{facts.problems} problems back to back cost {ratio:.1f} times one: calls solve each other's problems"
         )
         yield Finding(guard="amortisation", severity="reject", message=message, case=case, evidence=evidence)
-    elif ratio > _MOST * facts.problems:
-        message = f"{facts.problems} problems back to back cost {ratio:.1f} times one: too large for a cache together?"
-        yield Finding(guard="amortisation", severity="warn", message=message, case=case, evidence=evidence)

@@ -7,16 +7,16 @@ the whole device (E2), the worker's wall clock (W), and the judge's (O), which t
 exceed E by was measured in the baseline's worker, on an empty kernel and on its own calls. The judge's clock may not
 see less than that either: before every call the device is kept busy, to hide the host's launches, and who skipped that
 could claim as much time less.
-What it cannot see: work that is shorter than the slack (60 us, six times the spread of an empty call, or a tenth of E),
-and work that starts after the completion: see activity and idle. E2 and W are claims; a worker that forges them is left
-with O.
+What it cannot see: work that is shorter than the slack (60 us, six times the spread of an empty call or of the
+baseline's, or a tenth of E), and work that starts after the completion: see activity and idle. E2 and W are claims; a
+worker that forges them is left with O.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from robust_kbench.guards.thresholds import MIN_CALLS, by_shape, in_us, median_of, slack_ns
+from robust_kbench.guards.thresholds import MIN_CALLS, SPREADS, by_shape, in_us, median_of, slack_ns, spread_of
 from robust_kbench.schema.agreement import Calibration
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
@@ -58,12 +58,12 @@ def _gaps(calls: Sequence[Observation], event_ns: float) -> Iterable[_Gap]:
     calibration = next((call.peer_calibration for call in calls if call.peer_calibration), None)
     share_ns = _ALLOWED_SHARE * event_ns
     if calibration is not None:
-        slack = max(_HOST_SLACK_NS, slack_ns(calibration))
+        slack: float = max(_HOST_SLACK_NS, slack_ns(calibration))
         yield from _claimed(calls, calibration, slack, max(slack, share_ns))
     peer_ns = median_of(call.peer_gap_ns for call in calls)
     if peer_ns is not None:
         outer_ns = median_of(_minus(call.elapsed_ns, call.event_ns) for call in calls)
-        slack = max(_HOST_SLACK_NS, slack_ns(calibration))
+        slack = max(_HOST_SLACK_NS, slack_ns(calibration), SPREADS * spread_of(call.peer_gap_ns for call in calls))
         yield "the judge's clock", outer_ns or 0.0, peer_ns - slack, peer_ns + max(slack, share_ns)
 
 

@@ -10,14 +10,15 @@ from robust_kbench.schema.observation import Observation
 
 MIN_CALLS = 10
 _SLACK_NS = 3_000
-_SPREADS = 6
+SPREADS = 6
+"""Median absolute deviations that a time may be off by: two clocks are seldom that far apart by chance."""
 
 Shape = tuple[tuple[tuple[str, int], ...], str]
 
 
 def slack_ns(calibration: Calibration | None) -> int:
     """3 us and six times the spread of an empty call."""
-    return _SLACK_NS + _SPREADS * (calibration.spread_ns if calibration else 0)
+    return _SLACK_NS + SPREADS * (calibration.spread_ns if calibration else 0)
 
 
 def by_shape(
@@ -40,6 +41,12 @@ def median_of(values: Iterable[int | None]) -> float | None:
     """The median of what is known; None where nothing is."""
     known = [value for value in values if value is not None]
     return float(statistics.median(known)) if known else None
+
+
+def spread_of(values: Iterable[int | None]) -> float:
+    """The median absolute deviation of what is known; 0 where nothing is."""
+    known = [value for value in values if value is not None]
+    return statistics.median(abs(value - statistics.median(known)) for value in known) if known else 0.0
 
 
 def in_us(**times_ns: float) -> dict[str, float | int | str]:

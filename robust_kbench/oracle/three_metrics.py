@@ -130,9 +130,10 @@ class ThreeMetrics:
         if answer.numel() == 0:
             return 0.0, 0.0, 0.0
         values = _as_rows(answer)
-        buffers = torch.empty(2, min(_BLOCK_ELEMENTS, values.numel()), dtype=torch.float64)
+        block = _BLOCK_ELEMENTS * torch.get_num_threads()  # each has a cache of its own
+        buffers = torch.empty(2, min(block, values.numel()), dtype=torch.float64)
         total, row_worst, element_worst = 0.0, 0.0, 0.0
-        for rows, pieces in _blocks(*values.shape):
+        for rows, pieces in _blocks(len(values), values.shape[1], block):
             scale = _row_scale(self._rows[rows], self._least_scale)
             squares = torch.zeros(len(scale), dtype=torch.float64)
             for piece in pieces:
@@ -180,10 +181,10 @@ def _demand(errors: Triple, limits: Triple, nonfinite: int) -> str:
     return f"relative error: {'; '.join(broken)}" if broken else ""
 
 
-def _blocks(count: int, length: int) -> Iterator[tuple[slice, list[slice]]]:
-    """Rows, and the pieces of them, that make at most a block; a long row comes alone and in several pieces."""
-    step = max(1, _BLOCK_ELEMENTS // length)
-    width = min(length, _BLOCK_ELEMENTS)
+def _blocks(count: int, length: int, block: int) -> Iterator[tuple[slice, list[slice]]]:
+    """Rows, and the pieces of them, that make at most `block`; a long row comes alone and in several pieces."""
+    step = max(1, block // length)
+    width = min(length, block)
     pieces = [slice(start, min(start + width, length)) for start in range(0, length, width)]
     for start in range(0, count, step):
         yield slice(start, min(start + step, count)), pieces

@@ -23,6 +23,7 @@ from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
 from robust_kbench.errors import HarnessError, WorkerError
+from robust_kbench.guards.thresholds import SPREADS, spread_of
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
@@ -334,7 +335,8 @@ class TimingSession:
         """
         if name != CANDIDATE:
             return None
-        return _LAUNCH_ALLOWANCE_NS + (int(statistics.median(self._gaps_ns)) if self._gaps_ns else 0)
+        usual = int(statistics.median(self._gaps_ns)) if self._gaps_ns else 0
+        return usual + max(_LAUNCH_ALLOWANCE_NS, int(SPREADS * spread_of(self._gaps_ns)))
 
     def _verify(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
         """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""

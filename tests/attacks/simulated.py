@@ -205,7 +205,7 @@ def escaped_process(device: Machine) -> Kernel:
     return _honest
 
 
-@specimen("after each call something keeps the device busy, to slow the baseline down", "T2", "T3", "T5", "T6?", "T10")
+@specimen("after each call something keeps the device busy, to slow the baseline down", "T2", "T3", "T5", "T10")
 def busy_afterwards(_: Machine) -> Kernel:
     def kernel(device: Machine, problem: Problem) -> None:
         device.launch(WORK_NS)
@@ -273,7 +273,7 @@ def honest_descriptor(_: Machine) -> Kernel:
     return kernel
 
 
-@specimen("memory-bound: one problem fits into the cache, four do not", "T6?")
+@specimen("memory-bound: one problem fits into the cache, four do not")
 def honest_cache_resident(_: Machine) -> Kernel:
     def kernel(device: Machine, problem: Problem) -> None:
         device.launch(WORK_NS * (0.6 if problem.is_warm else 1.0))

@@ -206,8 +206,9 @@ def sloped(call_us: float, **changes: Any) -> Slope:
         (sloped(461), True),
         (sloped(341), False),
         (sloped(339), True),
-        (sloped(300, host_ns=50 * US), False),
-        (sloped(280, host_ns=50 * US), True),
+        (sloped(300, host_ns=250 * US), False),
+        (sloped(280, host_ns=250 * US), True),
+        (sloped(330, host_ns=200 * US), True),
         (sloped(480, peer_excess_ns=30.0 * US), False),
         (sloped(500, peer_excess_ns=30.0 * US), True),
         (sloped(461, peer_excess_ns=-99.0 * US), True),
@@ -227,10 +228,8 @@ def test_a_claim_about_the_host_excuses_no_more_than_the_whole_call() -> None:
 # --- T6, T7, T10 ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("together_us", "severity"), [(299, ["reject"]), (301, []), (400, []), (459, []), (461, ["warn"])], ids=str
-)
-def test_four_problems_cost_three_to_four_and_a_half_times_one(together_us: int, severity: list[str]) -> None:
+@pytest.mark.parametrize(("together_us", "severity"), [(299, ["reject"]), (301, []), (400, []), (900, [])], ids=str)
+def test_four_problems_cost_three_times_one_or_more(together_us: int, severity: list[str]) -> None:
     facts = Amortisation(4, ((together_us + 20) * US,) * 3, (120 * US,) * 3, (20 * US,) * 3)
     assert severities(amortisation.inspect(facts, CASE)) == severity
 

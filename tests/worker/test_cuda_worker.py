@@ -65,10 +65,10 @@ class StandIn:
         self.log.append("flush")
         self.launch(50)
 
-    def hold(self) -> None:
+    def hold(self, times: int = 1) -> None:
         self.flush()
         self.log.append("hold")
-        self.launch(200)
+        self.launch(200 * times)
         self.side_us = self.stream_us  # it leaves no room for other streams
 
     def synchronize(self) -> None:

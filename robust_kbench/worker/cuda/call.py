@@ -9,7 +9,7 @@ from robust_kbench.worker.cuda import clocks, profile
 from robust_kbench.worker.cuda.problem import Problem
 from robust_kbench.worker.loaders import Kernel
 
-_SINGLE = {"calls": 1, "problems": 1, "flush": False, "empty": False}
+_SINGLE = {"calls": 1, "problems": 1, "flush": False, "empty": False, "hold": 1}
 
 
 class Device(clocks.Device, Protocol):
@@ -86,7 +86,7 @@ class CudaCall:
         first = random.randrange(len(self._problems))  # the one that is verified may come anywhere
         for number, (start, stop) in enumerate(self._pairs):
             if flush:
-                self._device.hold()
+                self._device.hold(self._batch["hold"])
             start.record()
             self._problems[(first + number) % len(self._problems)].solve(kernel)
             stop.record()

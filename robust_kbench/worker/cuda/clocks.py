@@ -35,7 +35,7 @@ class Device(Protocol):
     def flush(self) -> None:
         """Queue what empties the cache."""
 
-    def hold(self) -> None:
+    def hold(self, times: int = 1) -> None:
         """Queue what empties the cache, then what keeps the whole device busy while the host launches."""
 
     def launch_nothing(self) -> None:

@@ -41,10 +41,10 @@ class CudaDevice:
         self._scratch.fill_(1)
         self._clean.sum()
 
-    def hold(self) -> None:
+    def hold(self, times: int = 1) -> None:
         """Flush, then keep the device busy for some time, so that the host can launch what is to be timed."""
         self.flush()
-        self._hold()
+        self._hold(times)
 
     def reset_cache(self) -> None:
         """Undo what a submission has set aside of the L2 cache for its own data."""

@@ -31,9 +31,9 @@ class Hold:
         self._kernel = torch.cuda._compile_kernel(_SOURCE, "kbench_hold")
         self._grid = blocks(properties.multi_processor_count, properties.max_threads_per_multi_processor), 1, 1
 
-    def __call__(self) -> None:
-        """Queue it on the current stream."""
-        self._kernel(grid=self._grid, block=(_BLOCK, 1, 1), args=[CYCLES])
+    def __call__(self, times: int = 1) -> None:
+        """Queue it on the current stream, `times` as long as usual."""
+        self._kernel(grid=self._grid, block=(_BLOCK, 1, 1), args=[times * CYCLES])
 
 
 def blocks(multiprocessors: int, threads: int) -> int:
