@@ -160,8 +160,10 @@ class _WarmProcess:
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         environment = _ENVIRONMENT | inherited | _FLAVOUR_ENVIRONMENT[flavour] | {"HOME": home, "TMPDIR": home}
         if flavour == "inductor":
-            # Precompiled headers go to a folder that inductor derives from TMPDIR when it is imported.
-            environment |= {"TORCHINDUCTOR_CACHE_DIR": str(inductor_cache), "TMPDIR": str(inductor_cache)}
+            # Precompiled headers go to a folder that inductor derives from TMPDIR when it is imported, and what Triton
+            # compiles to one in its home.
+            cache = str(inductor_cache)
+            environment |= {"TORCHINDUCTOR_CACHE_DIR": cache, "TMPDIR": cache, "TRITON_HOME": cache}
         command = [sys.executable, "-I", "-m", "robust_kbench.worker", flavour, str(theirs.fileno()), str(os.getpid())]
         self._log = open(os.path.join(home, "log"), "w+b")  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
