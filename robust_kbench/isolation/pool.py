@@ -41,7 +41,8 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
-    "CUDA_MODULE_LOADING": "EAGER",
+    # What every kernel's first call pays for, the warm-up has paid; all of PyTorch's at once would take seconds.
+    "CUDA_MODULE_LOADING": "LAZY",
     # Without it, importing inductor asks the driver itself, after which no forked process can use the device.
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     # Memory that was freed is kept: else every call of eager PyTorch pays for the page faults of its results, or does

@@ -30,7 +30,7 @@ class Call(Protocol):
 
 def gather(case: str, candidate: Call, baseline: Call, timed: Sequence[Observation], pid: int) -> Agreement:
     """Facts for T5, T6, T7 and T10. `timed` are scored calls of the candidate, `pid` is its worker."""
-    quiet_ns = [baseline().event_ns or 0 for _ in range(gathering.REPEATS)]
+    quiet_ns = [_probe(baseline) for _ in range(gathering.REPEATS)]
     host_ns = _median(timed, "host_ns")
     hold = min(_MAX_HOLD, 1 + 2 * host_ns // _HOLD_NS)
     kernel, empty = _batch(candidate, hold=hold), _batch(baseline, hold=hold, empty=True)
@@ -45,7 +45,7 @@ def gather(case: str, candidate: Call, baseline: Call, timed: Sequence[Observati
             lambda ns: time.sleep(ns / 1e9),
             time.perf_counter_ns,
             call=lambda: _ignore(candidate()),
-            probe=lambda: baseline().event_ns or 0,
+            probe=lambda: _probe(baseline),
             quiet_ns=quiet_ns,
         ),
     )
@@ -62,6 +62,11 @@ def _batch(call: Call, *, hold: int, empty: bool = False) -> gathering.Batch:
         return call(batch=batch).elapsed_ns
 
     return run
+
+
+def _probe(call: Call) -> int:
+    """How long the device takes for a millisecond of its own time, whatever the host does meanwhile."""
+    return call(batch={"calls": 4, "flush": True, "empty": True}).event_ns or 0
 
 
 def _first_and_again(call: Call) -> tuple[int, int]:

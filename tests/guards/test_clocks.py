@@ -238,6 +238,13 @@ def test_calls_that_are_hardly_longer_than_an_empty_one_cannot_be_told_apart() -
     assert list(amortisation.inspect(Amortisation(4, (30 * US,), (29 * US,), (20 * US,)), CASE)) == []
 
 
+@pytest.mark.parametrize(("apart_us", "is_rejected"), [(6, True), (8, False)], ids=str)
+def test_calls_within_the_noise_of_the_judges_clock_cannot_be_told_apart(apart_us: int, is_rejected: bool) -> None:
+    noisy = tuple((70 + step * apart_us) * US for step in range(-2, 3))  # the spread is one step
+    facts = Amortisation(4, (80 * US,) * 5, noisy, (20 * US,) * 5)
+    assert severities(amortisation.inspect(facts, CASE)) == ["reject"] * is_rejected
+
+
 @pytest.mark.parametrize(("first_us", "is_rejected"), [(100, False), (115, False), (117, True)], ids=str)
 def test_a_first_call_may_take_a_tenth_more_and_the_slack(first_us: int, is_rejected: bool) -> None:
     facts = Freshness((first_us * US,) * 5, (100 * US,) * 5)

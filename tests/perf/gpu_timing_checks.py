@@ -23,7 +23,7 @@ CHECKS: Mapping[str, tuple[str, int]] = {
     "floor": ("two equals, interleaved and one after the other", 45),
     "dirty_lines": ("a copy after a flush that writes, that writes and reads, that discards", 45),
     "power": ("a product of zeros and of random numbers", 30),
-    "trips": ("toy cheats and the tests that they trip", 120),
+    "trips": ("toy cheats and the tests that they trip", 200),
     "streams": ("work on other streams, in threads and graphs, by E, E2 and W", 30),
     "turns": ("one worker alone and two in turn", 45),
     "globaltimer": ("ticks of the device's clock", 30),
