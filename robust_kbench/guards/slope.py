@@ -5,7 +5,7 @@ it likes.
 How it is detected: the judge times batches of 8 and of 72 calls, each with its flush. What 64 calls more cost, less
 what 64 flushes cost in the baseline's worker, is the time of a call by a clock outside the worker, free of all constant
 overhead. It may differ from E by 15 % or 10 us. Below E it may also be by as much as the host needs to launch the
-kernel beyond what is hidden of it in a single call: in a batch all of it is.
+kernel beyond what is hidden of it in a single call: in a batch more of it is.
 What it cannot see: a forgery within those limits, and one that slows its single calls down by as much as it claims. How
 long the host needs is a claim: a kernel that shares work between the calls of a batch can claim enough of it, and is
 left to amortisation.
@@ -22,7 +22,6 @@ from robust_kbench.schema.finding import Finding
 
 _ALLOWED_SHARE = 0.15
 _ALLOWED_NS = 10_000
-_HIDDEN_NS = 200_000  # what is hidden of the host's launches in a single call
 
 
 def inspect(facts: Slope, case: str) -> Iterable[Finding]:
@@ -32,7 +31,7 @@ def inspect(facts: Slope, case: str) -> Iterable[Finding]:
     above, below = per_call - facts.event_ns, facts.event_ns - per_call
     if above > allowed + max(0.0, facts.peer_excess_ns):
         message = "a call costs more by the judge's clock than by its events: the events were tampered with"
-    elif below > allowed + min(max(0, facts.host_ns - _HIDDEN_NS), facts.event_ns):
+    elif below > allowed + min(max(0, facts.host_ns - facts.hidden_ns), facts.event_ns):
         message = "a call costs less in a batch than alone: calls share work, or slow down when they are timed"
     else:
         return

@@ -24,6 +24,8 @@ from robust_kbench.schema.observation import Observation
 _ALLOWED_SHARE = 0.10
 _HOST_SLACK_NS = 60_000  # a host that is slow to synchronise; a sample may not gain more by it either
 
+_HALF_HOLD_NS = 100_000  # of the time for which the device is kept busy before each call, at least
+
 
 def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
     """A rejection for the first shape whose typical call goes on after its second event."""
@@ -64,7 +66,7 @@ def _gaps(calls: Sequence[Observation], event_ns: float) -> Iterable[_Gap]:
     if peer_ns is not None:
         outer_ns = median_of(_minus(call.elapsed_ns, call.event_ns) for call in calls)
         slack = max(_HOST_SLACK_NS, slack_ns(calibration), SPREADS * spread_of(call.peer_gap_ns for call in calls))
-        yield "the judge's clock", outer_ns or 0.0, peer_ns - slack, peer_ns + max(slack, share_ns)
+        yield "the judge's clock", outer_ns or 0.0, peer_ns - max(slack, _HALF_HOLD_NS), peer_ns + max(slack, share_ns)
 
 
 def _claimed(calls: Sequence[Observation], calibration: Calibration, slack: float, wide: float) -> Iterable[_Gap]:

@@ -67,8 +67,8 @@ class Slope:
     """O of batches of `few` and of `many` calls, each after a flush; several batches of each.
 
     `flush_ns` is what one flush costs by the same measure, taken in the baseline's worker. `event_ns` is the median E
-    of single calls, `host_ns` the median time until the kernel returns to the host, `peer_excess_ns` how much the
-    baseline's own slope exceeds its E.
+    of single calls, `host_ns` the median time until the kernel returns to the host, of which `hidden_ns` passes before
+    the device gets to the call, `peer_excess_ns` how much the baseline's own slope exceeds its E.
     """
 
     few: int
@@ -78,6 +78,7 @@ class Slope:
     flush_ns: float
     event_ns: int
     host_ns: int = 0
+    hidden_ns: int = 0
     peer_excess_ns: float = 0.0
 
 

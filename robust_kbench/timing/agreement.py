@@ -18,7 +18,6 @@ from robust_kbench.timing import gathering
 
 AUDITS = 4
 """Calls under a profiler."""
-_HOLD_NS, _MAX_HOLD = 200_000, 20  # what one hold takes: see worker.cuda.hold
 
 
 class Call(Protocol):
@@ -28,16 +27,21 @@ class Call(Protocol):
         """What was seen. Raises when the worker gave no right answer."""
 
 
-def gather(case: str, candidate: Call, baseline: Call, timed: Sequence[Observation], pid: int) -> Agreement:
-    """Facts for T5, T6, T7 and T10. `timed` are scored calls of the candidate, `pid` is its worker."""
+def gather(
+    case: str, candidate: Call, baseline: Call, timed: Sequence[Observation], pid: int, hidden_ns: int
+) -> Agreement:
+    """Facts for T5, T6, T7 and T10. `timed` are scored calls of the candidate, `pid` is its worker.
+
+    `hidden_ns`: how much of the host's launches is hidden behind what holds the device.
+    """
     quiet_ns = [_probe(baseline) for _ in range(gathering.REPEATS)]
-    host_ns = _median(timed, "host_ns")
-    hold = min(_MAX_HOLD, 1 + 2 * host_ns // _HOLD_NS)
-    kernel, empty = _batch(candidate, hold=hold), _batch(baseline, hold=hold, empty=True)
+    kernel, empty = _batch(candidate), _batch(baseline, empty=True)
     return Agreement(
         case=case,
         calibration=baseline().calibration,
-        slope=gathering.gather_slope(kernel, empty, event_ns=_median(timed, "event_ns"), host_ns=host_ns),
+        slope=gathering.gather_slope(
+            kernel, empty, event_ns=_median(timed, "event_ns"), host_ns=_median(timed, "host_ns"), hidden_ns=hidden_ns
+        ),
         amortisation=gathering.gather_amortisation(kernel, empty),
         freshness=gathering.gather_freshness(lambda: _first_and_again(candidate)),
         idleness=gathering.gather_idleness(
@@ -51,15 +55,9 @@ def gather(case: str, candidate: Call, baseline: Call, timed: Sequence[Observati
     )
 
 
-def _batch(call: Call, *, hold: int, empty: bool = False) -> gathering.Batch:
-    """`hold`: how many times longer than usual the device is kept busy before each call that is flushed.
-
-    The host must get ahead of the device, or a row of calls would cost what their launches cost.
-    """
-
+def _batch(call: Call, *, empty: bool = False) -> gathering.Batch:
     def run(calls: int, *, problems: int, flush: bool) -> int:
-        batch = {"calls": calls, "problems": problems, "flush": flush, "empty": empty, "hold": hold}
-        return call(batch=batch).elapsed_ns
+        return call(batch={"calls": calls, "problems": problems, "flush": flush, "empty": empty}).elapsed_ns
 
     return run
 

@@ -31,6 +31,7 @@ def gather_slope(
     *,
     event_ns: int,
     host_ns: int = 0,
+    hidden_ns: int = 0,
     peer_excess_ns: float = 0.0,
     problems: int = PROBLEMS,
     repeats: int = REPEATS,
@@ -39,7 +40,7 @@ def gather_slope(
     few, many = _ends(kernel, problems, repeats)
     flushes_few, flushes_many = _ends(empty, 1, repeats)
     flush_ns = (statistics.median(flushes_many) - statistics.median(flushes_few)) / (MANY - FEW)
-    return Slope(FEW, MANY, few, many, flush_ns, event_ns, host_ns, peer_excess_ns)
+    return Slope(FEW, MANY, few, many, flush_ns, event_ns, host_ns, hidden_ns, peer_excess_ns)
 
 
 def _ends(batch: Batch, problems: int, repeats: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

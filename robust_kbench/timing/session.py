@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -37,13 +37,13 @@ from robust_kbench.schema.record import CaseResult, Session, StopReason, encode_
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import agreement, statistics
-from robust_kbench.timing.plan import Plan
+from robust_kbench.timing.plan import HOLD_NS, Plan, holds
 
 CANDIDATE, CONTROL = "candidate", "control"
 """The control is a second worker of the eager baseline: how far two equals differ is what the method can tell apart."""
 _LAUNCH_ALLOWANCE_NS = 60_000
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
-_HOT_CALLS = 20
+_HOT_CALLS, _HOST_CALLS = 20, 3
 _CHECKED_ROUNDS = 0.7  # after which one of the calls that only check is mixed in, while there are any
 
 
@@ -83,7 +83,7 @@ class SessionResult:
 
 
 class _Failed(Exception):
-    """Somebody gave no right answer: its name, and what is wrong."""
+    """Somebody gave no right answer in a call that others depend on."""
 
 
 class TimingSession:
@@ -122,6 +122,7 @@ class TimingSession:
         self._limits: dict[tuple[str, Distribution], Limits] = {}
         self._workers: dict[str, Worker] = {}
         self._peer: Observation | None = None
+        self._hold = 1
         self._gaps_ns: list[int] = []
         self._result = SessionResult({contestant.name: [] for contestant in self._contestants})
 
@@ -166,6 +167,8 @@ class TimingSession:
     def _measure(self) -> None:
         checks = self._random.sample(self._distributions, len(self._distributions))
         self._first_calls()
+        if self._device.kind == "cuda":
+            self._hide_launches()
         self._warm_up(checks)
         disturbance = self._device.watch()
         self._take_samples(checks)
@@ -225,7 +228,7 @@ class TimingSession:
         timed = [seen for seen in self._result.seen if seen.is_timed]
         trusted = next((each for each in self._contestants if each.name == EAGER), self._contestants[-1])
         candidate = next(each for each in self._contestants if each.name == CANDIDATE)
-        try:
+        with suppress(_Failed):
             for contestant in self._in_random_order():
                 hot_ns = self._special_call(contestant, hot=_HOT_CALLS).hot_ns
                 self._result.hot_us[contestant.name] = round(statistics.median(hot_ns) / 1e3, 3)
@@ -237,17 +240,26 @@ class TimingSession:
                 partial(self._special_call, trusted),
                 timed,
                 self._workers[CANDIDATE].pid,
+                self._hold * HOLD_NS,
             )
-        except _Failed as failed:
-            self._give_up(*failed.args)
+
+    def _hide_launches(self) -> None:
+        """Have the device held for as long as the slowest host needs to launch, so that nobody is measured by that."""
+        longest_ns = 0
+        for contestant in self._in_random_order():
+            with suppress(_Failed):
+                host_ns = min(self._special_call(contestant).host_ns or 0 for _ in range(_HOST_CALLS))
+                longest_ns = max(longest_ns, host_ns)
+        self._hold = holds(longest_ns)
 
     def _special_call(self, contestant: Contestant, **more: object) -> Observation:
-        """A call that is not timed as others are, judged by the short cut. Raises _Failed."""
+        """A call that is not timed as others are, judged by the short cut. Raises _Failed when the answer is wrong."""
         case, inputs = self._draw(self._some_distribution())
         seen = self._call(contestant, case, inputs, is_read=contestant.name == CANDIDATE, more=more)
         problem = self._verify(contestant.name, seen, inputs, in_full=False, record=False)
         if problem:
-            raise _Failed(contestant.name, problem)
+            self._give_up(contestant.name, problem)
+            raise _Failed
         return replace(seen, outputs={})
 
     def _in_random_order(self) -> Iterator[Contestant]:
@@ -289,13 +301,14 @@ class TimingSession:
         more: Mapping[str, object] | None = None,
     ) -> Observation:
         worker = self._workers[contestant.name]
+        asked = {"hold": self._hold, **(more or {})} if self._device.kind == "cuda" else more
         seen = self._caller.call(
-            worker, contestant.abi, case, inputs, before=self._device.flush, is_read=is_read, more=more
+            worker, contestant.abi, case, inputs, before=self._device.flush, is_read=is_read, more=asked
         )
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         self._watch.add("inputs", seen.handing_ns / 1e9)
         self._watch.add("judging", seen.draining_ns / 1e9)
-        if not more:
+        if more is None:
             self._keep(contestant.name, seen)
         return seen
 

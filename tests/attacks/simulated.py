@@ -114,7 +114,7 @@ def patched_within_the_slack(device: Machine) -> Kernel:
 @specimen("the judge's work before a call is skipped, and every clock of the worker tells as much less", "T1", "T5")
 def skipped_hold(device: Machine) -> Kernel:
     device.is_hold_skipped = True
-    device.forge = lambda clock, value: value - 200 * US
+    device.forge = lambda clock, value: value - 120 * US
     device.forge_audit = lambda audit: _shorter(audit, 2)
     return _honest
 

@@ -34,6 +34,7 @@ from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.submission import Submission, SubmissionFile
 from robust_kbench.schema.task import shape_of
 from robust_kbench.timing.agreement import gather
+from robust_kbench.timing.plan import HOLD_NS
 from robust_kbench.worker import loaders
 from robust_kbench.worker.cuda.device import CudaDevice
 from robust_kbench.worker.cuda.problem import native
@@ -168,7 +169,7 @@ def observe(bench: Bench, eager: Worker, worker: Worker) -> tuple[list[Observati
     peer_gap_ns = int(statistics.median(call.elapsed_ns - (call.event_ns or 0) for call in peers))
     calibration = peers[-1].calibration
     seen = [replace(call, peer_calibration=calibration, peer_gap_ns=peer_gap_ns) for call in (*timed, *audits)]
-    facts = gather(str(bench.case), partial(bench.call, worker), partial(bench.call, eager), timed, worker.pid)
+    facts = gather(str(bench.case), partial(bench.call, worker), partial(bench.call, eager), timed, worker.pid, HOLD_NS)
     return seen, facts
 
 

@@ -9,7 +9,7 @@ from robust_kbench.worker.cuda import clocks, profile
 from robust_kbench.worker.cuda.problem import Problem
 from robust_kbench.worker.loaders import Kernel
 
-_SINGLE = {"calls": 1, "problems": 1, "flush": False, "empty": False, "hold": 1}
+_SINGLE = {"calls": 1, "problems": 1, "flush": False, "empty": False}
 
 
 class Device(clocks.Device, Protocol):
@@ -42,6 +42,7 @@ class CudaCall:
         self._profile = request.get("profile", False)
         self._hot_calls = request.get("hot", 0)
         self._is_read = request.get("is_read", True)
+        self._hold = request.get("hold", 1)
         self._shape = str([[spec.get("shape"), spec["dtype"]] for spec in request["inputs"]])
         count = min(self._batch["problems"], self._batch["calls"])  # none is left out: the first one is verified
         self._problems = [Problem(abi, arena, request, device.place) for _ in range(count)]
@@ -70,7 +71,7 @@ class CudaCall:
         if self._profile:
             self._audit = profile.audited(self._device, self._clocks, lambda: self._problems[0].solve(kernel))
         else:
-            self._clocks.around(self._work(kernel))
+            self._clocks.around(self._work(kernel), hold=self._hold)
         return {
             "outcome": "returned",
             "outputs": self._problems[0].describe(),
@@ -86,7 +87,7 @@ class CudaCall:
         first = random.randrange(len(self._problems))  # the one that is verified may come anywhere
         for number, (start, stop) in enumerate(self._pairs):
             if flush:
-                self._device.hold(self._batch["hold"])
+                self._device.hold(self._hold)
             start.record()
             self._problems[(first + number) % len(self._problems)].solve(kernel)
             stop.record()
@@ -125,7 +126,7 @@ class CudaCall:
         """E of calls back to back on the same buffers; their results are nobody's."""
         self._pairs = [(self._device.event(), self._device.event()) for _ in range(self._hot_calls)]
         if self._hot_calls:
-            self._device.hold()
+            self._device.hold(self._hold)
             self._row(self._kernel, flush=False)
             self._device.synchronize()
         return [clocks.between_ns(start, stop) for start, stop in self._pairs]

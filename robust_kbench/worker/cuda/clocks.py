@@ -50,14 +50,15 @@ class Clocks:
         self._start, self._stop, self._joined = device.event(), device.event(), device.event()
         self._host_ns = self._wall_ns = 0
 
-    def around(self, work: Callable[[], Any], *, held: bool = True) -> Any:
+    def around(self, work: Callable[[], Any], *, hold: int = 1) -> Any:
         """Carry out `work` between two events, wait for every stream, and mark that moment too.
 
-        `held`: the device is still busy with something else when the host begins to launch, so that the events see the
-        device at work and not the host's launches, which cost a short kernel several times its own time.
+        `hold`: for how long, in units of a usual hold, the device is still busy with something else when the host
+        begins to launch, so that the events see the device at work and not the host's launches, which cost a short
+        kernel several times its own time.
         """
-        if held:
-            self._device.hold()
+        if hold:
+            self._device.hold(hold)
         began = _now_ns()
         self._start.record()
         result = work()

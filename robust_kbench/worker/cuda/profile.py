@@ -34,7 +34,7 @@ def audited(device: Device, clocks: Clocks, work: Callable[[], Any]) -> dict[str
     device.synchronize()
     kinds = torch.profiler.ProfilerActivity
     with torch.profiler.profile(activities=[kinds.CPU, kinds.CUDA]) as profiler:
-        clocks.around(marked, held=False)  # it would be seen as part of the call
+        clocks.around(marked, hold=0)  # it would be seen as part of the call
         time.sleep(_LINGER_S)  # what a thread starts now is late
         device.synchronize()
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
