@@ -4,9 +4,9 @@ The loophole: events measure one stream. Work on another stream, from another th
 returned costs nothing by their clock; a third of CUDA-L1's kernels were "18 times faster" that way.
 How it is detected: three clocks that include it are held against the events' time (E): an event behind a completion of
 the whole device (E2), the worker's wall clock (W), and the judge's (O), which the worker cannot touch. What they may
-exceed E by was measured in the baseline's worker, on an empty kernel and on its own calls. The judge's clock may not
-see less than that either: before every call the device is kept busy, to hide the host's launches, and who skipped that
-could claim as much time less.
+exceed E by was measured in the baseline's worker, on an empty kernel (E2) and on its own calls (W, O). The clocks may
+not see less than that either: before every call the device is kept busy, to hide the host's launches, and who skipped
+that could claim as much time less.
 What it cannot see: work that is shorter than the slack (60 us, six times the spread of an empty call or of the
 baseline's, or a tenth of E), and work that starts after the completion: see activity and idle. E2 and W are claims; a
 worker that forges them is left with O.
@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from robust_kbench.guards.thresholds import MIN_CALLS, SPREADS, by_shape, in_us, median_of, slack_ns, spread_of
-from robust_kbench.schema.agreement import Calibration
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 
@@ -58,24 +57,19 @@ _Gap = tuple[str, float, float, float]
 def _gaps(calls: Sequence[Observation], event_ns: float) -> Iterable[_Gap]:
     """For each clock that is known: its name, the median of its excess over E, and the least and the most of it."""
     calibration = next((call.peer_calibration for call in calls if call.peer_calibration), None)
-    share_ns = _ALLOWED_SHARE * event_ns
-    if calibration is not None:
-        slack: float = max(_HOST_SLACK_NS, slack_ns(calibration))
-        yield from _claimed(calls, calibration, slack, max(slack, share_ns))
-    peer_ns = median_of(call.peer_gap_ns for call in calls)
-    if peer_ns is not None:
-        outer_ns = median_of(_minus(call.elapsed_ns, call.event_ns) for call in calls)
-        slack = max(_HOST_SLACK_NS, slack_ns(calibration), SPREADS * spread_of(call.peer_gap_ns for call in calls))
-        yield "the judge's clock", outer_ns or 0.0, peer_ns - max(slack, _HALF_HOLD_NS), peer_ns + max(slack, share_ns)
-
-
-def _claimed(calls: Sequence[Observation], calibration: Calibration, slack: float, wide: float) -> Iterable[_Gap]:
+    least = max(_HOST_SLACK_NS, slack_ns(calibration))
     join_ns = median_of(_minus(call.join_ns, call.event_ns) for call in calls)
-    wall_ns = median_of(_minus(call.wall_ns, call.event_ns) for call in calls)
-    if join_ns is not None:
-        yield "an event behind all streams", join_ns, -slack, calibration.join_gap_ns + slack
-    if wall_ns is not None:
-        yield "the worker's wall clock", wall_ns, -slack, calibration.wall_gap_ns + wide
+    if calibration is not None and join_ns is not None:
+        yield "an event behind all streams", join_ns, -least, calibration.join_gap_ns + least
+    for clock, own, peers in (
+        ("the worker's wall clock", [call.wall_ns for call in calls], [call.peer_wall_gap_ns for call in calls]),
+        ("the judge's clock", [call.elapsed_ns for call in calls], [call.peer_gap_ns for call in calls]),
+    ):
+        gap_ns = median_of(_minus(time_ns, call.event_ns) for time_ns, call in zip(own, calls, strict=True))
+        peer_ns = median_of(peers)
+        if gap_ns is not None and peer_ns is not None:
+            slack = max(least, SPREADS * spread_of(peers))
+            yield clock, gap_ns, peer_ns - max(slack, _HALF_HOLD_NS), peer_ns + max(slack, _ALLOWED_SHARE * event_ns)
 
 
 def _minus(clock_ns: int | None, event_ns: int | None) -> int | None:

@@ -51,7 +51,8 @@ class Observation:
     `device_bytes_before` and `_after`, memory in use on the device; `hot_ns`, E of each call of a row on the same
     buffers without a flush, never scored; `batch_ns`, E of each call of a batch, whose other times are those of the
     whole batch; `calibration`; `audit`, from a call under a profiler, whose times are not those of a call.
-    `peer_calibration` is the baseline worker's, `peer_gap_ns` the judge's time of its latest call less E.
+    `peer_calibration` is the baseline worker's, `peer_gap_ns` the judge's time of its latest call less E, and
+    `peer_wall_gap_ns` its own wall clock less E.
     """
 
     case: Case
@@ -86,6 +87,7 @@ class Observation:
     calibration: Calibration | None = None
     peer_calibration: Calibration | None = None
     peer_gap_ns: int | None = None
+    peer_wall_gap_ns: int | None = None
     audit: Audit | None = None
 
     @property

@@ -333,12 +333,14 @@ class TimingSession:
     def _beside_a_peer(self, seen: Observation) -> Observation:
         peer = self._peer
         event_ns = peer.event_ns if peer else None
+        wall_ns = peer.wall_ns if peer else None
         return replace(
             seen,
             outputs={},
             peer_wake_ns=peer.waking_ns if peer else None,
             peer_calibration=peer.calibration if peer else None,
             peer_gap_ns=peer.elapsed_ns - event_ns if peer and event_ns is not None else None,
+            peer_wall_gap_ns=wall_ns - event_ns if wall_ns is not None and event_ns is not None else None,
         )
 
     def _allowance_ns(self, name: str) -> int | None:

@@ -6,6 +6,7 @@ import re
 import statistics
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from simulated import SPECIMENS, Specimen
@@ -27,10 +28,15 @@ def judge(worker: Worker) -> tuple[Finding, ...]:
     """All that the agreement tests say about a kernel, as they would be carried out on a device."""
     peer = Worker(lambda device, _: device.launch(700 * US), machine(1))
     nothing = Worker(lambda device, _: None, machine(2))
-    peer_gap_ns = _gap_ns([peer.single() for _ in range(12)])
+    peers = [peer.single() for _ in range(12)]
+    told: dict[str, Any] = {
+        "peer_calibration": CALIBRATION,
+        "peer_gap_ns": _median(peers, "elapsed_ns") - _median(peers, "event_ns"),
+        "peer_wall_gap_ns": _median(peers, "wall_ns") - _median(peers, "event_ns"),
+    }
     timed = [worker.single() for _ in range(12)]
     audits = [worker.single(profile=True) for _ in range(4)]
-    seen = [replace(call, peer_calibration=CALIBRATION, peer_gap_ns=peer_gap_ns) for call in (*timed, *audits)]
+    seen = [replace(call, **told) for call in (*timed, *audits)]
     return (*guards.inspect(seen), *agreement.inspect(_gather(worker, nothing, timed)))
 
 
@@ -68,10 +74,6 @@ def _called(worker: Worker) -> None:
 
 def _median(calls: list[Observation], name: str) -> int:
     return int(statistics.median(getattr(call, name) for call in calls))
-
-
-def _gap_ns(calls: list[Observation]) -> int:
-    return int(statistics.median(call.elapsed_ns - (call.event_ns or 0) for call in calls))
 
 
 def tripped(findings: tuple[Finding, ...]) -> set[str]:

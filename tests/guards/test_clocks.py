@@ -35,6 +35,7 @@ TIMED: dict[str, Any] = {
     "elapsed_ns": 430 * US,
     "peer_calibration": CALIBRATION,
     "peer_gap_ns": 30 * US,
+    "peer_wall_gap_ns": 15 * US,
 }
 
 
@@ -73,7 +74,7 @@ def test_the_judges_clock_alone_is_enough() -> None:
 
 
 def test_events_that_nothing_can_be_held_against_are_a_warning() -> None:
-    (finding,) = streams.inspect(calls(peer_calibration=None, peer_gap_ns=None))
+    (finding,) = streams.inspect(calls(peer_calibration=None, peer_gap_ns=None, peer_wall_gap_ns=None))
     assert (finding.severity, finding.message) == (
         "warn",
         "the events' times were held against no other clock: none was calibrated",

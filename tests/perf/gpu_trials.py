@@ -168,7 +168,11 @@ def observe(bench: Bench, eager: Worker, worker: Worker) -> tuple[list[Observati
     audits = [bench.call(worker, profile=True) for _ in range(AUDITS)]
     peer_gap_ns = int(statistics.median(call.elapsed_ns - (call.event_ns or 0) for call in peers))
     calibration = peers[-1].calibration
-    seen = [replace(call, peer_calibration=calibration, peer_gap_ns=peer_gap_ns) for call in (*timed, *audits)]
+    peer_wall_ns = int(statistics.median((call.wall_ns or 0) - (call.event_ns or 0) for call in peers))
+    seen = [
+        replace(call, peer_calibration=calibration, peer_gap_ns=peer_gap_ns, peer_wall_gap_ns=peer_wall_ns)
+        for call in (*timed, *audits)
+    ]
     facts = gather(str(bench.case), partial(bench.call, worker), partial(bench.call, eager), timed, worker.pid, HOLD_NS)
     return seen, facts
 
