@@ -22,6 +22,7 @@ class CaseScore:
     """Speed on one timed binding. `fastest` names the baseline, or several joined by +, that `speedup` is against.
 
     `sessions` are the log ratios against it, round by round. `margin` is the relative difference that counts as none.
+    `hot_us` is the candidate's time on a warm cache, where that was measured; it is no part of any score.
     """
 
     axes: dict[str, int]
@@ -33,6 +34,7 @@ class CaseScore:
     sessions: tuple[tuple[float, ...], ...]
     margin: float
     floor_us: float | None = None
+    hot_us: float | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -88,6 +90,12 @@ class DtypeScore:
         return _geometric_mean(times) if times and len(times) == len(self.cases) else None
 
     @property
+    def hot_us(self) -> float | None:
+        """Geometric mean over the cases of the candidate's time on a warm cache, where all were measured."""
+        times = [case.hot_us for case in self.cases if case.hot_us is not None]
+        return _geometric_mean(times) if len(times) == len(self.cases) else None
+
+    @property
     def floor_share(self) -> float | None:
         """Geometric mean over the cases, where every floor is known."""
         shares = [case.floor_share for case in self.cases if case.floor_share is not None]
@@ -139,6 +147,7 @@ def score_case(timing: Timing, noise: float | None = None) -> CaseScore:
         sessions=tuple(map(tuple, sessions)),
         margin=_margin(noise, medians_us[_CANDIDATE]),
         floor_us=timing.floor_us,
+        hot_us=next((s.hot_us[_CANDIDATE] for s in timing.sessions if _CANDIDATE in s.hot_us), None),
     )
 
 

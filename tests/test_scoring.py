@@ -125,6 +125,15 @@ def test_the_worst_case_stands_beside_the_mean() -> None:
     assert scores["float32"].worst.speedup.value == pytest.approx(0.5, rel=1e-3)
 
 
+def test_calls_on_a_warm_cache_are_told_beside_the_score() -> None:
+    hot = [session(candidate=100_000, eager=400_000).model_copy(update={"hot_us": {"candidate": f}}) for f in (80, 20)]
+    cases = [timing(each, session(candidate=100_000, eager=400_000)) for each in hot]
+    scored = score(record(*cases))["float32"]
+    assert scored.hot_us == pytest.approx(40.0)
+    assert scored.speedup.value == pytest.approx(4.0, rel=1e-3)
+    assert score(record(cases[0], timing(session(candidate=1, eager=1))))["float32"].hot_us is None
+
+
 def test_the_share_of_the_floor_is_a_mean_over_cases() -> None:
     cases = [timing(session(candidate=100_000, eager=400_000)).model_copy(update={"floor_us": f}) for f in (80, 20)]
     assert score(record(*cases))["float32"].floor_share == pytest.approx(0.4, rel=1e-3)

@@ -126,7 +126,9 @@ def _speed(case: CaseScore) -> Iterator[str]:
     beside = f"   ({', '.join(others)})" if others else ""
     time = f"{case.medians_us['candidate']:.1f} us"
     floor = f"   {case.floor_share:.0%} of the floor's speed" if case.floor_share is not None else ""
-    yield f"  speed     {case.dtype} {axes}   {time}   {case.speedup} {case.fastest}, {case.verdict}{beside}{floor}"
+    hot = f"   {case.hot_us:.1f} us hot" if case.hot_us is not None else ""
+    against = f"{case.speedup} {case.fastest}, {case.verdict}{beside}"
+    yield f"  speed     {case.dtype} {axes}   {time}   {against}{floor}{hot}"
 
 
 def _noise(record: RunRecord, margin: float) -> Iterator[str]:

@@ -16,7 +16,7 @@ from robust_kbench.scoring import DtypeScore, score
 COLUMNS = (
     "task", "task_version", "device", "dtype", "rank", "submission", "author", "language", "abi", "precision",
     "status", "reason", "verdict", "speedup", "speedup_low", "speedup_high", "margin", "worst_speedup", "vs",
-    "vs_eager", "vs_compile", "nominated_speedup", "runs", "median_us", "baseline_median_us", "floor_share",
+    "vs_eager", "vs_compile", "nominated_speedup", "runs", "median_us", "baseline_median_us", "hot_us", "floor_share",
     "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "execution", "tier", "handshake", "isolation",
     "rule", "kbench", "seed", "submission_digest", "task_digest", "started_at",
 )  # fmt: skip
@@ -95,6 +95,7 @@ def _row(record: RunRecord, dtype: str, scored: DtypeScore | None) -> Row:
         "runs": int(is_ranked),
         "median_us": scored.median_us("candidate") if scored else None,
         "baseline_median_us": _fastest_median(scored) if scored else None,
+        "hot_us": scored.hot_us if scored else None,
         "floor_share": scored.floor_share if scored else None,
         "worst_error_ratio": max(ratios, default=None),
         "cases_passed": sum(case.status == "passed" for case in mine),

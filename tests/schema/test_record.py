@@ -61,9 +61,11 @@ _RECORDS = st.builds(
 )
 
 
-def _timing(foreign_load: float = 0.0) -> Timing:
+def _timing(foreign_load: float = 0.0, disturbance: str = "") -> Timing:
     session = Session(
-        samples={"candidate": encode_samples([1]), "eager": encode_samples([2])}, foreign_load=foreign_load
+        samples={"candidate": encode_samples([1]), "eager": encode_samples([2])},
+        foreign_load=foreign_load,
+        disturbance=disturbance,
     )
     return Timing(axes={"rows": 1}, dtype="float32", sessions=(session,))
 
@@ -131,6 +133,7 @@ def test_a_full_record_may_be_ranked() -> None:
         {"handshake": "none"},
         {"timings": ()},
         {"timings": (_timing(foreign_load=0.051),)},
+        {"timings": (_timing(disturbance="the device had lowered its clocks"),)},
         {"timings": (_timing(), _timing(), _timing(foreign_load=1.0))},
     ],
     ids=str,
