@@ -6,10 +6,10 @@ They are submissions like any other: built, loaded in a worker of their own, cal
 from __future__ import annotations
 
 from robust_kbench.registry import LoadedTask
-from robust_kbench.schema.record import Tier
+from robust_kbench.schema.record import EAGER, Tier
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
-EAGER, COMPILE = "eager", "compile"
+COMPILE = "compile"
 _COMPILED = """import torch
 from reference import reference
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import torch
 
 from robust_kbench import guards, machine_lock
-from robust_kbench.baselines import EAGER, baselines_for
+from robust_kbench.baselines import baselines_for
 from robust_kbench.cases.contract import held_to
 from robust_kbench.cases.large import large_case
 from robust_kbench.cases.space import Budget, Space
@@ -35,13 +35,23 @@ from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.documents import printable
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import CaseResult, RunRecord, Search, Status, Tier, Timing, decode_samples
+from robust_kbench.schema.record import (
+    CANDIDATE,
+    CONTROL,
+    EAGER,
+    CaseResult,
+    RunRecord,
+    Search,
+    Status,
+    Tier,
+    Timing,
+    decode_samples,
+)
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.floor import task_floor
 from robust_kbench.timing.measure import measure
-from robust_kbench.timing.session import CANDIDATE, CONTROL
 
 _SEED_BITS = 53
 

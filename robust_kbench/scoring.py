@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robust_kbench.schema.record import RunRecord, Session, Timing, decode_samples
+from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER, RunRecord, Session, Timing, decode_samples
 from robust_kbench.schema.task import FloatDType
 from robust_kbench.timing import statistics
 from robust_kbench.timing.statistics import Ratio, Verdict
 
-_CANDIDATE, _CONTROL, _EAGER = "candidate", "control", "eager"
 _MIN_MARGIN = 0.005
 _UNKNOWN_MARGIN = 0.02  # where no control ran
 _HANDSHAKE_US = 0.2  # to and fro of the judge's clock: what differs by less is the same
@@ -44,7 +43,7 @@ class CaseScore:
     @property
     def floor_share(self) -> float | None:
         """The floor in units of the candidate's median time: 1 would be as fast as the device allows."""
-        return None if self.floor_us is None else self.floor_us / self.medians_us[_CANDIDATE]
+        return None if self.floor_us is None else self.floor_us / self.medians_us[CANDIDATE]
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,8 @@ def noise_floor(timings: Sequence[Timing]) -> float | None:
     differences = []
     for timing in timings:
         samples = [_decode(session) for session in timing.sessions]
-        if all(_CONTROL in each and _EAGER in each for each in samples):
-            logs = [statistics.log_ratios(each[_EAGER], each[_CONTROL]) for each in samples]
+        if all(CONTROL in each and EAGER in each for each in samples):
+            logs = [statistics.log_ratios(each[EAGER], each[CONTROL]) for each in samples]
             differences.append(math.expm1(abs(statistics.median([statistics.median(each) for each in logs]))))
     return max(differences, default=None)
 
@@ -130,12 +129,12 @@ def score_case(timing: Timing, noise: float | None = None) -> CaseScore:
     """
     samples = [_decode(session) for session in timing.sessions]
     baselines = [
-        name for name in samples[0] if name not in (_CANDIDATE, _CONTROL) and all(name in each for each in samples)
+        name for name in samples[0] if name not in (CANDIDATE, CONTROL) and all(name in each for each in samples)
     ]
     chosen = [_fastest(samples[:i] + samples[i + 1 :] or samples, baselines) for i in range(len(samples))]
     sessions = [_logs(each, name) for each, name in zip(samples, chosen, strict=True)]
     medians_us = {
-        name: statistics.median([t for each in samples for t in each[name]]) / 1e3 for name in (_CANDIDATE, *baselines)
+        name: statistics.median([t for each in samples for t in each[name]]) / 1e3 for name in (CANDIDATE, *baselines)
     }
     return CaseScore(
         axes=timing.axes,
@@ -145,9 +144,9 @@ def score_case(timing: Timing, noise: float | None = None) -> CaseScore:
         speedups={name: statistics.ratio([_logs(each, name) for each in samples]) for name in baselines},
         medians_us=medians_us,
         sessions=tuple(map(tuple, sessions)),
-        margin=_margin(noise, medians_us[_CANDIDATE]),
+        margin=_margin(noise, medians_us[CANDIDATE]),
         floor_us=timing.floor_us,
-        hot_us=next((s.hot_us[_CANDIDATE] for s in timing.sessions if _CANDIDATE in s.hot_us), None),
+        hot_us=next((s.hot_us[CANDIDATE] for s in timing.sessions if CANDIDATE in s.hot_us), None),
     )
 
 
@@ -168,7 +167,7 @@ def _decode(session: Session) -> dict[str, list[int]]:
 
 
 def _logs(samples: dict[str, list[int]], baseline: str) -> list[float]:
-    return statistics.log_ratios(samples[baseline], samples[_CANDIDATE])
+    return statistics.log_ratios(samples[baseline], samples[CANDIDATE])
 
 
 def _geometric_mean(values: Sequence[float]) -> float:

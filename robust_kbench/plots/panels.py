@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from robust_kbench.errors import SpecError
-from robust_kbench.schema.record import RunRecord, Timing, decode_samples
+from robust_kbench.schema.record import CANDIDATE, CONTROL, RunRecord, Timing, decode_samples
 from robust_kbench.scoring import CaseScore, noise_floor, score_case
 from robust_kbench.timing.statistics import Ratio, Verdict
 
-CANDIDATE, CONTROL = "candidate", "control"
 SessionsUs = list[dict[str, list[float]]]
 CaseKey = tuple[tuple[tuple[str, int], ...], str]
 

@@ -70,6 +70,11 @@ class CaseResult(Strict):
         return max(error / limit for error, limit in zip(self.errors, self.limits, strict=True))
 
 
+CANDIDATE, EAGER, CONTROL = "candidate", "eager", "control"
+"""Names in samples: the submission, PyTorch as it comes, and a second worker of that. How far the last two, which are
+equal, differ is what the method can tell apart."""
+
+
 class Session(Strict):
     """Raw samples of one fresh set of workers, in the order in which they were taken, one list per contestant.
 

@@ -22,7 +22,8 @@ from robust_kbench.schema.record import MAX_FOREIGN_LOAD, CaseResult, Session, T
 from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.plan import PLANS, Plan
-from robust_kbench.timing.session import SessionResult, TimingSession
+from robust_kbench.timing.result import SessionResult
+from robust_kbench.timing.session import TimingSession
 
 _PATIENCE = 2  # sessions that stay loaded however often they are repeated: the machine is simply busy
 _REPEATS: dict[Tier, int] = {"quick": 0, "full": 2, "final": 2}

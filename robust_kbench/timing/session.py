@@ -14,72 +14,33 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
-from robust_kbench.baselines import EAGER
 from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
 from robust_kbench.errors import HarnessError, WorkerError
-from robust_kbench.guards.thresholds import SPREADS, spread_of
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.oracle.verdict import Judge, Limits
-from robust_kbench.schema.agreement import Agreement
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import CaseResult, Session, StopReason, encode_samples
+from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import agreement, statistics
+from robust_kbench.timing.peers import Peers, sample_ns
 from robust_kbench.timing.plan import HOLD_NS, Plan, holds
+from robust_kbench.timing.result import SessionResult
 
-CANDIDATE, CONTROL = "candidate", "control"
-"""The control is a second worker of the eager baseline: how far two equals differ is what the method can tell apart."""
-_LAUNCH_ALLOWANCE_NS = 60_000
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
 _HOT_CALLS, _HOST_CALLS = 20, 3
 _CHECKED_ROUNDS = 0.7  # after which one of the calls that only check is mixed in, while there are any
-
-
-@dataclass
-class SessionResult:
-    """Samples of each contestant, and what was seen and judged along the way."""
-
-    samples: dict[str, list[int]]
-    seen: list[Observation] = field(default_factory=list)
-    results: list[CaseResult] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    first_call_us: dict[str, float] = field(default_factory=dict)
-    hot_us: dict[str, float] = field(default_factory=dict)
-    agreement: Agreement | None = None
-    disturbance: str = ""
-    foreign_load: float = 0.0
-    stop: StopReason = "rounds"
-    failure: str = ""
-
-    def logs(self) -> list[float]:
-        """The log ratios against the baseline that is fastest here: how precise the others are does not matter."""
-        baselines = [name for name in self.samples if name not in (CANDIDATE, CONTROL) and self.samples[name]]
-        fastest = min(baselines, key=lambda name: statistics.median(self.samples[name]), default=None)
-        return statistics.log_ratios(self.samples[fastest], self.samples[CANDIDATE]) if fastest else []
-
-    def as_record(self, repeated: int) -> Session:
-        """The samples as the record keeps them."""
-        return Session(
-            samples={name: encode_samples(values) for name, values in self.samples.items()},
-            foreign_load=round(self.foreign_load, 3),
-            repeated=repeated,
-            stop=self.stop,
-            first_call_us={name: self.first_call_us[name] for name in self.samples if name in self.first_call_us},
-            hot_us={name: self.hot_us[name] for name in self.samples if name in self.hot_us},
-            disturbance=self.disturbance,
-        )
 
 
 class _Failed(Exception):
@@ -121,9 +82,8 @@ class TimingSession:
         self._random = random.SystemRandom()
         self._limits: dict[tuple[str, Distribution], Limits] = {}
         self._workers: dict[str, Worker] = {}
-        self._peer: Observation | None = None
+        self._peers = Peers()
         self._hold = 1
-        self._gaps_ns: list[int] = []
         self._result = SessionResult({contestant.name: [] for contestant in self._contestants})
 
     def run(self) -> SessionResult:
@@ -233,7 +193,7 @@ class TimingSession:
                 hot_ns = self._special_call(contestant, hot=_HOT_CALLS).hot_ns
                 self._result.hot_us[contestant.name] = round(statistics.median(hot_ns) / 1e3, 3)
             for _ in range(agreement.AUDITS):
-                self._result.seen.append(self._beside_a_peer(self._special_call(candidate, profile=True)))
+                self._result.seen.append(self._peers.beside(self._special_call(candidate, profile=True)))
             self._result.agreement = agreement.gather(
                 str(self._case),
                 partial(self._special_call, candidate),
@@ -320,38 +280,14 @@ class TimingSession:
         if problem:
             self._give_up(contestant.name, problem)
             return None
-        return sample_ns(seen, self._allowance_ns(contestant.name))
+        return self._peers.charge_ns(seen) if contestant.name == CANDIDATE else sample_ns(seen)
 
     def _keep(self, name: str, seen: Observation) -> None:
         """What the guards look at: each call of the candidate, beside the latest of somebody trusted."""
-        if name != CANDIDATE:
-            self._peer = replace(seen, outputs={})
-            self._gaps_ns += [seen.elapsed_ns - seen.event_ns] if seen.event_ns is not None else []
-            return
-        self._result.seen.append(self._beside_a_peer(seen))
-
-    def _beside_a_peer(self, seen: Observation) -> Observation:
-        peer = self._peer
-        event_ns = peer.event_ns if peer else None
-        wall_ns = peer.wall_ns if peer else None
-        return replace(
-            seen,
-            outputs={},
-            peer_wake_ns=peer.waking_ns if peer else None,
-            peer_calibration=peer.calibration if peer else None,
-            peer_gap_ns=peer.elapsed_ns - event_ns if peer and event_ns is not None else None,
-            peer_wall_gap_ns=wall_ns - event_ns if wall_ns is not None and event_ns is not None else None,
-        )
-
-    def _allowance_ns(self, name: str) -> int | None:
-        """How far below the judge's clock an event time may lie: what the baselines' own calls show, and a launch.
-
-        None for baselines: nobody forges their events.
-        """
-        if name != CANDIDATE:
-            return None
-        usual = int(statistics.median(self._gaps_ns)) if self._gaps_ns else 0
-        return usual + max(_LAUNCH_ALLOWANCE_NS, int(SPREADS * spread_of(self._gaps_ns)))
+        if name == CANDIDATE:
+            self._result.seen.append(self._peers.beside(seen))
+        else:
+            self._peers.add(seen)
 
     def _verify(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
         """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""
@@ -393,17 +329,6 @@ class TimingSession:
         """Processor seconds of everybody else on this machine since boot, to within clock ticks."""
         own = time.process_time() + sum(_processor_seconds(worker.pid) for worker in self._workers.values())
         return machine.busy_seconds() - own
-
-
-def sample_ns(seen: Observation, allowance_ns: int | None = None) -> int:
-    """The time that a call is charged with.
-
-    On the cpu device the judge's clock. On a CUDA device the worker's event time, which leaves out the launch, but no
-    less than the judge's clock minus `allowance_ns`, unless that is None: a forged event gains no more.
-    """
-    if seen.event_ns is None:
-        return seen.elapsed_ns
-    return seen.event_ns if allowance_ns is None else max(seen.event_ns, seen.elapsed_ns - allowance_ns)
 
 
 def _processor_seconds(pid: int) -> float:

@@ -38,13 +38,14 @@ from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import silent
 from robust_kbench.registry import LoadedTask, read_task
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.record import MAX_FOREIGN_LOAD, Timing
+from robust_kbench.schema.record import CANDIDATE, CONTROL, MAX_FOREIGN_LOAD, Timing
 from robust_kbench.schema.submission import Submission, SubmissionFile
 from robust_kbench.scoring import noise_floor, score_case
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.measure import measure
 from robust_kbench.timing.plan import PLANS
-from robust_kbench.timing.session import CANDIDATE, CONTROL, SessionResult, TimingSession
+from robust_kbench.timing.result import SessionResult
+from robust_kbench.timing.session import TimingSession
 
 _TASK = """name: perf/double
 version: 1

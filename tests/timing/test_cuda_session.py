@@ -22,7 +22,8 @@ from robust_kbench.schema.agreement import Activity, Audit, Calibration
 from robust_kbench.schema.observation import Observation
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.plan import Plan
-from robust_kbench.timing.session import SessionResult, TimingSession
+from robust_kbench.timing.result import SessionResult
+from robust_kbench.timing.session import TimingSession
 
 US = 1_000
 KERNEL_NS, FLUSH_NS, HOLD_NS, REST_NS = 100 * US, 60 * US, 200 * US, 150 * US

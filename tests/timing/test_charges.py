@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from specimens import make_observation
 
-from robust_kbench.timing.session import sample_ns
+from robust_kbench.timing.peers import Peers, sample_ns
 
 
 def test_on_the_processor_the_judges_clock_counts() -> None:
@@ -28,3 +28,21 @@ def test_an_event_time_above_the_judges_clock_is_believed() -> None:
 
 def test_a_baseline_is_charged_with_its_events_alone() -> None:
     assert sample_ns(make_observation(elapsed_ns=1_000_000, event_ns=500_000)) == 500_000
+
+
+def _charged(*gaps_us: int, elapsed_us: int, event_us: int) -> float:
+    """What a call is charged with, in us, after baselines' calls of 100 us that cost `gaps_us` besides."""
+    peers = Peers()
+    for gap_us in gaps_us:
+        peers.add(make_observation(elapsed_ns=(100 + gap_us) * 1_000, event_ns=100_000))
+    return peers.charge_ns(make_observation(elapsed_ns=elapsed_us * 1_000, event_ns=event_us * 1_000)) / 1e3
+
+
+def test_a_call_may_cost_as_much_besides_its_kernel_as_those_of_baselines_and_a_launch() -> None:
+    assert _charged(300, 300, 300, elapsed_us=1_000, event_us=640) == 640
+    assert _charged(300, 300, 300, elapsed_us=1_000, event_us=10) == 640
+
+
+def test_a_host_that_is_slow_at_times_costs_the_candidate_nothing() -> None:
+    # Its own slow calls would otherwise be charged to it, and those of baselines to nobody.
+    assert _charged(260, 280, 300, 320, 340, elapsed_us=500, event_us=100) == 100
