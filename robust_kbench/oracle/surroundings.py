@@ -18,7 +18,8 @@ _SPREAD = 2.0**-4  # relative: about a binade of the result where its relative c
 _STEP = 2.0**-20  # of a difference quotient in float64
 _SAMPLES = 1 << 15  # elements that are worth evaluating for a small case
 _MAX_COPIES = 24
-_FEW, _GLANCES = 1 << 12, 6
+_FEW, _GLANCES, _FEW_GLANCES = 1 << 12, 6, 3
+_LARGE_INPUTS = 1 << 22
 _LARGE = 1 << 20  # elements that are neighbours enough for each other: one copy will do
 
 
@@ -32,6 +33,11 @@ class Surroundings:
     pairs: tuple[tuple[Tensors, Tensors], ...]
     condition: Tensors
     allowed: tuple[tuple[Tensors, Tensors], ...] = ()
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether it holds PyTorch's errors alone, and nothing of the very inputs that it was made for."""
+        return not self.condition and not self.allowed
 
     def of(self, name: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """What one output is off by around the case, as pairs of exact and native answers."""
@@ -76,8 +82,9 @@ def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surrounding
     outputs = native.values()
     if max(tensor.numel() for tensor in outputs) > _FEW or all(tensor.dtype.itemsize > 2 for tensor in outputs):
         return None
+    size = sum(tensor.numel() for tensor in _reals(inputs).values())
     pairs = []
-    for number in range(_GLANCES):
+    for number in range(_GLANCES if size <= _LARGE_INPUTS else _FEW_GLANCES):
         nearby = _scattered(inputs, torch.Generator().manual_seed(number))
         pairs.append((reference.exact(nearby), reference.native(nearby)))
     return Surroundings(tuple(pairs), {})

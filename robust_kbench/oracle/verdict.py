@@ -18,7 +18,7 @@ from robust_kbench.oracle.judgement import Judgement, Standard, refusal
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.sampled import is_costly, sample
 from robust_kbench.oracle.standards import rule, standard_for
-from robust_kbench.oracle.surroundings import surround
+from robust_kbench.oracle.surroundings import Surroundings, surround
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, CaseStatus, Metrics
@@ -77,6 +77,7 @@ class Judge:
         self._task = task
         self._reference = reference
         self._last: tuple[Case, Inputs, Expected] | None = None
+        self._alike: dict[tuple[str, ...], Surroundings | None] = {}
 
     def expect(self, case: Case, inputs: Inputs) -> Expected:
         """What the outputs of `case` are held to; costs the references unless it was asked for just before.
@@ -99,7 +100,7 @@ class Judge:
 
     def _in_full(self, case: Case, inputs: Inputs) -> Expected:
         exact, native = self._reference.exact(inputs), self._reference.native(inputs)
-        around = surround(self._task, case.dtype, self._reference, inputs, exact, native)
+        around = self._surroundings(case, inputs, exact, native)
         standards: dict[str, Standard] = {
             name: standard_for(self._task, name, case, inputs, exact, native, around) for name in self._task.outputs
         }
@@ -107,6 +108,18 @@ class Judge:
             spoilt = reached(self._reference, inputs)
             standards = {name: Contained(own, exact[name], spoilt[name]) for name, own in standards.items()}
         return Expected(exact, native, standards)
+
+    def _surroundings(
+        self, case: Case, inputs: Inputs, exact: Mapping[str, torch.Tensor], native: Mapping[str, torch.Tensor]
+    ) -> Surroundings | None:
+        """Those of calls of a timed shape are alike: what an earlier one has cost serves the later ones, too."""
+        key = (str(case.axes), case.dtype, case.distribution)
+        if case.role == "timed" and key in self._alike:
+            return self._alike[key]
+        around = surround(self._task, case.dtype, self._reference, inputs, exact, native)
+        if case.role == "timed" and (around is None or around.is_reusable):
+            self._alike[key] = around
+        return around
 
     def verdict(self, seen: Observation, inputs: Inputs, *, with_digest: bool = True) -> Verdict:
         """Hold one observation to the rule, against float64. The digest is for results that go into a record."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -37,6 +38,23 @@ def _right(task: LoadedTask = TASK) -> dict[str, torch.Tensor]:
 
 def _result(task: LoadedTask = TASK, **observed: Any) -> CaseResult:
     return _judge(task).verdict(make_observation(case=CASE, **observed), _inputs(task)).result
+
+
+@pytest.mark.parametrize(("role", "evaluations"), [("timed", 1), ("check", 7)])
+def test_what_pytorchs_luck_is_near_a_timed_call_serves_the_later_ones(
+    role: str, evaluations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = Reference(TASK)
+    counted = Mock(wraps=reference.exact)
+    monkeypatch.setattr(reference, "exact", counted)
+    judge = Judge(TASK.spec, reference)
+    for seed in (1, 2):
+        counted.reset_mock()
+        case = make_case(role=role, dtype="float16", seed=seed)
+        inputs = make_inputs(TASK.spec, case)
+        answer = Reference(TASK).native(inputs)
+        assert judge.verdict(make_observation(case=case, outputs=answer), inputs).result.status == "passed"
+    assert counted.call_count == evaluations  # of the second call, its neighbours included
 
 
 def test_the_right_answer_passes_and_is_recorded_with_its_errors_and_limits() -> None:
