@@ -28,7 +28,7 @@ CHECKS: Mapping[str, tuple[str, int]] = {
     "turns": ("one worker alone and two in turn", 45),
     "globaltimer": ("ticks of the device's clock", 30),
     "profiler": ("a profiler's times against events' at 5, 20 and 100 us", 45),
-    "timers": ("our times against triton's do_bench and a profiler's", 150),
+    "timers": ("our times against triton's do_bench and a profiler's", 100),
 }
 """Name: what it is about, and its limit in seconds."""
 Row = dict[str, Any]
