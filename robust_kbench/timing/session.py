@@ -105,6 +105,8 @@ class TimingSession:
     def _start_workers(self, stack: ExitStack) -> None:
         """In random order: forked workers inherit one address layout, and the first must not always be the same."""
         order = self._random.sample(self._contestants, len(self._contestants))
+        for contestant in order:  # in this thread: a warm process dies with the one that has started it
+            contestant.warm_up(self._pool, self._case.dtype)
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
             started = [threads.submit(self._start, contestant) for contestant in order]
         for contestant, future in zip(order, started, strict=True):
