@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import secrets
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
@@ -19,6 +19,7 @@ from robust_kbench.cases.large import large_case
 from robust_kbench.cases.space import Budget, Space
 from robust_kbench.cases.suite import BUDGETS, INTERPRETED, draw_suite
 from robust_kbench.checking import Checker
+from robust_kbench.checking.results import position_in, status_of, worst_of_each
 from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device, machine, open_device
 from robust_kbench.devices.limits import known_limits
@@ -76,7 +77,10 @@ class Evaluator:
     """Judges submissions on one device. Keeps what is expensive to start; use it as a context manager."""
 
     def __init__(self, device: DeviceKind | str = "auto", pool: WarmPool | None = None) -> None:
-        """`pool`: one that has been warming up already; it is closed with the evaluator. Sets torch to one thread."""
+        """`pool`: one that has been warming up already; it is closed with the evaluator.
+
+        Sets how many threads torch uses in this process: one, or several where a device does the timed work.
+        """
         self.device: Device = open_device(device)
         self._pool = pool or WarmPool()
         torch.set_num_threads(self.device.judging_threads)
@@ -208,7 +212,7 @@ class _Run:
     def _check(self, candidate: Contestant, suite: Suite) -> None:
         with self._watch.measure("check"), machine_lock.busy(), self._checker(candidate) as checker:
             checker.check(suite.checked, self._progress)
-            self._outcome.cases = sorted(checker.checked.results, key=_position(suite))
+            self._outcome.cases = sorted(checker.checked.results, key=position_in(suite))
             if self._only_case is None:
                 self._outcome.search = self._search(candidate, checker)
                 self._check_large(candidate, checker)
@@ -247,7 +251,7 @@ class _Run:
     def _judged(self) -> tuple[Status, str]:
         """What the drawn cases and the search come to."""
         searched = self._outcome.search.minimal if self._outcome.search else None
-        return _status_of([*self._outcome.cases, *([searched] if searched else [])], self._dtypes)
+        return status_of([*self._outcome.cases, *([searched] if searched else [])], self._dtypes)
 
     def _time(self, candidate: Contestant, suite: Suite) -> None:
         with self._watch.measure("timing"):
@@ -260,7 +264,7 @@ class _Run:
         self._outcome.is_timed = True
         self._outcome.timings = [self._held_to_the_floor(timing) for timing in measured.timings]
         self._outcome.findings += measured.findings
-        self._outcome.cases += _worst_of_each(measured.results)
+        self._outcome.cases += worst_of_each(measured.results)
         self._seen += measured.seen
         self._agreements = measured.agreements
         if measured.failure:
@@ -293,7 +297,7 @@ class _Run:
 
     def _guard(self) -> None:
         # What was done comes before what it looked like, such as an impossible time.
-        disagreements = _of_each_test([found for facts in self._agreements for found in agreement.inspect(facts)])
+        disagreements = agreement.inspect_all(self._agreements)
         self._outcome.findings = [*guards.inspect(self._seen), *disagreements, *self._outcome.findings]
         objection = next((finding for finding in self._outcome.findings if finding.severity == "reject"), None)
         # Where undefined behaviour spoilt the cases, none may be left that was checked.
@@ -368,49 +372,3 @@ def _under_its_contract(submission: Submission, task: LoadedTask) -> LoadedTask:
         return replace(task, spec=held_to(task.spec, submission.file.precision))
     except SpecError as error:
         raise SpecError(f"{submission.name}/submission.yaml: {error}") from None
-
-
-def _position(suite: Suite) -> Callable[[CaseResult], int]:
-    order = {_identity(case): number for number, case in enumerate(suite.checked)}
-    return lambda result: order[_identity(result)]
-
-
-def _identity(case: Case | CaseResult) -> tuple[object, ...]:
-    return (*case.axes.values(), case.dtype, case.layout, case.distribution, case.probe, case.seed)
-
-
-def _status_of(cases: Sequence[CaseResult], dtypes: Sequence[FloatDType]) -> tuple[Status, str]:
-    """The first failure among judged cases; without one, every dtype and layout must have been checked."""
-    for status in (Status.CRASHED, Status.TIMED_OUT, Status.INCORRECT):
-        for case in cases:
-            if case.status == status.value:
-                return status, case.reason
-    for dtype in dtypes:
-        mine = [case for case in cases if case.dtype == dtype]
-        for layout in {case.layout for case in mine}:
-            group = [case for case in mine if case.layout == layout]
-            if not any(case.status == "passed" for case in group):
-                return Status.UNSUPPORTED, f"{dtype}: {group[0].reason}"
-    return Status.PASSED, ""
-
-
-def _of_each_test(findings: Sequence[Finding]) -> list[Finding]:
-    """The first one of each test and severity: what is said about one timed case need not be said about all."""
-    first: dict[tuple[object, str], Finding] = {}
-    for finding in findings:
-        first.setdefault((finding.evidence.get("test"), finding.severity), finding)
-    return list(first.values())
-
-
-def _worst_of_each(results: Sequence[CaseResult]) -> list[CaseResult]:
-    """One result per dtype and distribution of the timed shapes: the one nearest to its limit, or the failure."""
-    worst: dict[tuple[str, str], CaseResult] = {}
-    for result in results:
-        key = (result.dtype, result.distribution)
-        if key not in worst or _badness(result) > _badness(worst[key]):
-            worst[key] = result
-    return list(worst.values())
-
-
-def _badness(result: CaseResult) -> tuple[bool, float]:
-    return result.status != "passed", result.error_ratio or 0.0

@@ -46,7 +46,10 @@ def median_of(values: Iterable[int | None]) -> float | None:
 def spread_of(values: Iterable[int | None]) -> float:
     """The median absolute deviation of what is known; 0 where nothing is."""
     known = [value for value in values if value is not None]
-    return statistics.median(abs(value - statistics.median(known)) for value in known) if known else 0.0
+    if not known:
+        return 0.0
+    centre = statistics.median(known)
+    return statistics.median(abs(value - centre) for value in known)
 
 
 def in_us(**times_ns: float) -> dict[str, float | int | str]:

@@ -18,8 +18,7 @@ _SPREAD = 2.0**-4  # relative: about a binade of the result where its relative c
 _STEP = 2.0**-20  # of a difference quotient in float64
 _SAMPLES = 1 << 15  # elements that are worth evaluating for a small case
 _MAX_COPIES = 24
-_FEW, _GLANCES, _FEW_GLANCES = 1 << 12, 6, 3
-_LARGE_INPUTS = 1 << 22
+_FEW, _GLANCES = 1 << 12, 6
 _LARGE = 1 << 20  # elements that are neighbours enough for each other: one copy will do
 
 
@@ -82,9 +81,8 @@ def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surrounding
     outputs = native.values()
     if max(tensor.numel() for tensor in outputs) > _FEW or all(tensor.dtype.itemsize > 2 for tensor in outputs):
         return None
-    size = sum(tensor.numel() for tensor in _reals(inputs).values())
     pairs = []
-    for number in range(_GLANCES if size <= _LARGE_INPUTS else _FEW_GLANCES):
+    for number in range(_GLANCES):
         nearby = _scattered(inputs, torch.Generator().manual_seed(number))
         pairs.append((reference.exact(nearby), reference.native(nearby)))
     return Surroundings(tuple(pairs), {})

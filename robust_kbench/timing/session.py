@@ -109,14 +109,14 @@ class TimingSession:
             contestant.warm_up(self._pool, self._case.dtype)
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
             started = [threads.submit(self._start, contestant) for contestant in order]
+        for future in started:  # before any failure is looked at: none that runs may be left behind
+            if future.exception() is None:
+                stack.callback(future.result().close)
         for contestant, future in zip(order, started, strict=True):
             try:
-                worker = future.result()
+                self._workers[contestant.name] = future.result()
             except WorkerError as error:
                 self._give_up(contestant.name, str(error))
-                continue
-            stack.callback(worker.close)
-            self._workers[contestant.name] = worker
 
     def _start(self, contestant: Contestant) -> Worker:
         dtype, heap_bytes = self._case.dtype, self._heap_bytes()

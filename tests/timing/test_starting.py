@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
 from conftest import Submit
 
 from robust_kbench import contestant
 from robust_kbench.cases.bank import Bank
 from robust_kbench.devices import open_device
+from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.isolation.process import Worker
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.registry import load_task
@@ -27,20 +34,49 @@ def rmsnorm(x, weight):
 PLAN = Plan(sessions=1, min_rounds=3, max_rounds=3, max_seconds=9.0, warm_up_rounds=1, warm_up_seconds=0.0)
 
 
-def test_workers_outlive_the_threads_that_started_them(submit: Submit) -> None:
+@contextmanager
+def session(submit: Submit, pool: WarmPool) -> Iterator[TimingSession]:
     task, device = load_task("norm/rmsnorm"), open_device("cpu")
     case = Case(axes={"rows": 8, "cols": 16}, dtype="float32", seed=1, role="timed")
-    with WarmPool() as pool:  # nothing is warm yet
-        sides = [
-            contestant.build(name, submit(SOURCE), task.spec, ["float32"], device, pool.scratch())
-            for name in ("candidate", "eager")
-        ]
-        arena = Arena(2 * case_footprint(task.spec, case))
-        result = TimingSession(
+    sides = [
+        contestant.build(name, submit(SOURCE), task.spec, ["float32"], device, pool.scratch())
+        for name in ("candidate", "eager")
+    ]
+    with closing(Arena(2 * case_footprint(task.spec, case))) as arena:
+        yield TimingSession(
             task.spec, case, sides, PLAN,
             judge=Judge(task.spec, Reference(task)), bank=Bank(task.spec, case), pool=pool, device=device, arena=arena,
             watch=Stopwatch(), timeout_s=20, distributions=(),
-        ).run()  # fmt: skip
-        arena.close()
+        )  # fmt: skip
+
+
+def test_workers_outlive_the_threads_that_started_them(submit: Submit) -> None:
+    with WarmPool() as pool, session(submit, pool) as only:  # nothing is warm yet
+        result = only.run()
     assert result.failure == ""
     assert {name: len(samples) for name, samples in result.samples.items()} == {"candidate": 3, "eager": 3}
+
+
+@pytest.mark.parametrize("unlucky", ["candidate", "eager"])
+def test_a_start_that_fails_by_our_fault_leaves_no_worker_behind(
+    submit: Submit, monkeypatch: pytest.MonkeyPatch, unlucky: str
+) -> None:
+    start, closed = contestant.Contestant.start, []
+
+    def start_or_fail(self: contestant.Contestant, *positional: Any, **named: Any) -> Worker:
+        if self.name == unlucky:
+            raise HarnessError("no memory for the arena")
+        worker = start(self, *positional, **named)
+        close = worker.close
+
+        def note_and_close() -> None:
+            closed.append(self.name)
+            close()
+
+        monkeypatch.setattr(worker, "close", note_and_close)
+        return worker
+
+    monkeypatch.setattr(contestant.Contestant, "start", start_or_fail)
+    with WarmPool() as pool, session(submit, pool) as only, pytest.raises(HarnessError, match="no memory"):
+        only.run()
+    assert closed == [({"candidate", "eager"} - {unlucky}).pop()]

@@ -3,7 +3,7 @@
 device: cuda
 catalogue: T14
 ends: rejected
-trips: T2 T3 T5 T6
+trips: T2 T3 T5
 """
 
 import queue
