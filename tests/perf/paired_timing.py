@@ -111,6 +111,8 @@ class Row:
     highs: list[float] = field(default_factory=list)
     verdicts: list[str] = field(default_factory=list)
     sessions: list[int] = field(default_factory=list)
+    medians: list[tuple[float, ...]] = field(default_factory=list)
+    """Of each session's log ratios: what the intervals rest on."""
     repeated: int = 0
     seconds: float = 0.0
 
@@ -171,6 +173,7 @@ class Bench:
             row.highs.append(math.log(scored.speedup.high))
             row.verdicts.append(scored.verdict.value)
             row.sessions.append(len(timing.sessions))
+            row.medians.append(tuple(round(exact.median(logs), 6) for logs in scored.sessions))
             row.seconds += time.monotonic() - started
             told(f"{row.label}: {len(row.estimates)} of {count}")
         return row
@@ -281,13 +284,19 @@ def main() -> None:
     parser.add_argument("--kind", default="both", choices=("compute", "memory", "both"), help="of equal kernels")
     parser.add_argument("--comparisons", type=int, default=60, help="of equal kernels, each")
     parser.add_argument("--trials", type=int, default=40, help="of each planted slow-down")
-    parser.add_argument("--json", type=Path, help="write all estimates here")
+    parser.add_argument("--json", type=Path, help="write all estimates here, row by row")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     rows: list[Row] = []
 
     def told(line: str) -> None:
         print(f"\r{line:60}", end="", file=sys.stderr, flush=True)
+
+    def publish(row: Row) -> None:
+        rows.append(row)
+        print(f"\r{row.line()}", flush=True)
+        if arguments.json:
+            arguments.json.write_text(json.dumps([asdict(each) for each in rows]) + "\n")
 
     with TemporaryDirectory() as folder, WarmPool() as pool:
         place = Path(folder) / "perf/double"
@@ -306,20 +315,15 @@ def main() -> None:
             memory = [bench.calibrated("memory", target) for target in (0.2, 5.0) if arguments.kind != "compute"]
             print(f"\n{HEAD}")
             for kernel in (*(compute if arguments.kind != "memory" else ()), *memory):
-                rows.append(bench.compare(kernel, "even", arguments.comparisons, 0.0, told))
-                print(f"\r{rows[-1].line()}", flush=True)
-                rows.append(bench.sequential(kernel, arguments.comparisons, told))
-                print(f"\r{rows[-1].line()}", flush=True)
+                publish(bench.compare(kernel, "even", arguments.comparisons, 0.0, told))
+                publish(bench.sequential(kernel, arguments.comparisons, told))
         if arguments.what in ("all", "planted"):
             print(f"\n{HEAD}")
             for kernel in compute:
                 whole, empty = bench.median_ms(kernel), bench.median_ms(kernel, "empty")
                 for entry, more in (("slower_5", 0.05), ("slower_2", 0.02)):
                     truth = -math.log1p(more * (whole - empty) / whole)
-                    rows.append(bench.compare(kernel, entry, arguments.trials, truth, told))
-                    print(f"\r{rows[-1].line()}", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(row) for row in rows]) + "\n")
+                    publish(bench.compare(kernel, entry, arguments.trials, truth, told))
 
 
 if __name__ == "__main__":
