@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal
 
 from robust_kbench.devices import machine
+from robust_kbench.devices.cache_lines import evictor
 from robust_kbench.schema.task import DeviceKind
 
 if TYPE_CHECKING:  # whoever only asks what device this is need not wait for torch
     import torch
 
-_MAX_FLUSH_BYTES = 256 << 20  # of virtual machines that show the cache of a whole socket
+_MAX_SWEEP_BYTES = 64 << 20  # what takes about as long as a kernel of some milliseconds
+_MAX_SWEEP_ALONE_BYTES = 256 << 20  # where lines cannot be pushed out by address
+_MAX_POOL_BYTES = 256 << 20  # likewise where they can
 
 
 class CpuDevice:
@@ -32,12 +35,20 @@ class CpuDevice:
         self.judge_core, self.worker_core = cores[0], cores[-1]
         self.handshake: Literal["spin", "blocking"] = "spin" if len(cores) > 1 else "blocking"
         self.cache_bytes = machine.last_level_cache_bytes()
+        self._evict = evictor()
+        self.sweep_bytes = self._sweep_bytes(machine.core_caches_bytes())
+        self.pool_bytes = 2 * self.cache_bytes if self._evict is None else min(2 * self.cache_bytes, _MAX_POOL_BYTES)
         self._sweep: torch.Tensor | None = None
         self._on_worker_core: ThreadPoolExecutor | None = None
 
     def facts(self) -> dict[str, str]:
         """What a record says about the device."""
-        return {"device": machine.processor_name(), "last_level_cache": f"{self.cache_bytes >> 20} MiB"}
+        swept = f"{self.sweep_bytes >> 20} MiB read"
+        return {
+            "device": machine.processor_name(),
+            "last_level_cache": f"{self.cache_bytes >> 20} MiB",
+            "cache_flush": swept if self._evict is None else f"by address, {swept}",
+        }
 
     def watch(self) -> Callable[[], str]:
         """A function that says why what was measured since must not count; nothing that foreign load does not say."""
@@ -46,16 +57,26 @@ class CpuDevice:
     def free_bytes(self) -> None:
         """No memory of its own: what is free is the host's."""
 
-    def flush(self) -> None:
-        """Read twice the last-level cache: what a kernel is about to read is then in memory, and no line is dirty.
+    def _sweep_bytes(self, core_caches_bytes: int) -> int:
+        """Twice the last-level cache; the cores' own caches where that is too large to be read before every call."""
+        whole = 2 * self.cache_bytes
+        if self._evict is None:
+            return min(whole, _MAX_SWEEP_ALONE_BYTES)
+        return whole if whole <= _MAX_SWEEP_BYTES else 2 * 2 * core_caches_bytes
 
-        One half is read on the worker's core, whose own caches nobody else can empty; the worker is stopped meanwhile.
+    def flush(self, buffers: Sequence[torch.Tensor] = ()) -> None:
+        """Push `buffers` out of all caches, and then everything: what a kernel is about to read is in memory.
+
+        No line is dirty afterwards. Everything means as much as can be read in a few milliseconds, see `sweep_bytes`;
+        one half is read on the worker's core, whose own caches nobody else can empty; the worker is stopped meanwhile.
         """
+        if self._evict is not None:
+            for buffer in buffers:
+                self._evict(buffer.data_ptr(), buffer.nbytes)
         if self._sweep is None or self._on_worker_core is None:
             import torch
 
-            size = min(2 * self.cache_bytes, _MAX_FLUSH_BYTES)
-            self._sweep = torch.ones(size // 8, dtype=torch.int64)
+            self._sweep = torch.ones(self.sweep_bytes // 8, dtype=torch.int64)
             self._on_worker_core = ThreadPoolExecutor(
                 1, "flush", initializer=os.sched_setaffinity, initargs=(0, {self.worker_core})
             )

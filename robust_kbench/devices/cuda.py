@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from robust_kbench.devices import machine, nvml
 from robust_kbench.devices.cpu import CpuDevice
 from robust_kbench.schema.task import DeviceKind
+
+if TYPE_CHECKING:  # whoever only asks what device this is need not wait for torch
+    import torch
 
 _MAX_JUDGING_THREADS = 8
 
@@ -26,7 +29,7 @@ class CudaDevice:
         host = CpuDevice()
         self.judge_core, self.worker_core = host.judge_core, None
         self.handshake: Literal["spin", "blocking"] = host.handshake
-        self.cache_bytes = host.cache_bytes
+        self.pool_bytes = host.pool_bytes
         # The host's cores have little else to do while kernels run on the device, and outputs are large.
         cores = len(os.sched_getaffinity(0))
         self.judging_threads = max(1, min(_MAX_JUDGING_THREADS, cores - 1))
@@ -67,5 +70,5 @@ class CudaDevice:
         """Free memory of the device."""
         return self._source.free_bytes()
 
-    def flush(self) -> None:
+    def flush(self, buffers: Sequence[torch.Tensor] = ()) -> None:
         """Nothing to do on the host."""

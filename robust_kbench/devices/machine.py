@@ -55,6 +55,12 @@ def last_level_cache_bytes() -> int:
     return max(sizes, default=0) or 32 << 20
 
 
+def core_caches_bytes() -> int:
+    """Size of all caches of core 0 below the last level; 2 MiB where the kernel does not say."""
+    sizes = sorted(_size(_read(path)) for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"))
+    return sum(sizes[:-1]) or 2 << 20
+
+
 def free_bytes() -> int:
     """Memory that can still be had: what the kernel calls available, or less where a control group sets a limit."""
     available = _field(Path("/proc/meminfo"), "MemAvailable:") << 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -62,16 +62,17 @@ class Caller:
         case: Case,
         inputs: Inputs,
         *,
-        before: Callable[[], None] = lambda: None,
+        before: Callable[[Sequence[torch.Tensor]], None] = lambda slots: None,
         is_read: bool = True,
         emulation: Mode | None = None,
         more: Mapping[str, object] | None = None,
     ) -> Observation:
-        """Call the kernel once. `before` runs last before the clock, for example to empty caches.
+        """Call the kernel once.
 
-        Unless `is_read`, nobody will look at the answer: it stays where it is, and so do changes to inputs.
-        `emulation` says how a kernel that was built for the emulator runs. `more` is what a worker on a CUDA device is
-        asked for beyond that: `hot`, `batch` or `profile`, see worker.cuda.
+        `before` runs last before the clock, for example to empty caches, and gets the bytes of all slots. Unless
+        `is_read`, nobody will look at the answer: it stays where it is, and so do changes to inputs. `emulation` says
+        how a kernel that was built for the emulator runs. `more` is what a worker on a CUDA device is asked for beyond
+        that: `hold`, `hot`, `batch` or `profile`, see worker.cuda.
         """
         self._arena.begin(case_footprint(self._task, case))
         placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
@@ -86,8 +87,9 @@ class Caller:
                 self._arena.bytes_of(item.slot).copy_(item.content)
             for slot in outputs.values():
                 self._arena.bytes_of(slot).fill_(_POISON)
+            slots = [*(item.slot for item in placed.values()), *outputs.values()]
             began.handing_ns = time.perf_counter_ns() - started
-            before()
+            before([self._arena.bytes_of(slot) for slot in slots])
             began.turn = schedule.look(worker.pid)
 
         request = {

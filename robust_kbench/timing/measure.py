@@ -58,7 +58,7 @@ def measure(
     """Measure every timed case. Stops at the first one on which the candidate fails."""
     measured = Measured()
     plan = PLANS[tier]
-    arena = Arena(2 * device.cache_bytes + max(case_footprint(task, case) for case in cases))
+    arena = Arena(device.pool_bytes + max(case_footprint(task, case) for case in cases))
     try:
         with machine_lock.quiet():
             for number, case in enumerate(cases):

@@ -6,13 +6,14 @@ from typing import Any
 
 import torch
 
+_MADV_POPULATE_WRITE = 23
+
 
 class Arena:
     """The judge's shared memory as this worker sees it."""
 
     def __init__(self, descriptor: int, size_bytes: int) -> None:
-        flags = mmap.MAP_SHARED | mmap.MAP_POPULATE  # no page fault may fall into a timed call
-        self._memory = mmap.mmap(descriptor, size_bytes, flags=flags)
+        self._memory = _ready_to_write(descriptor, size_bytes)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
 
     def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
@@ -26,6 +27,20 @@ class Arena:
     def pointer(self, spec: dict[str, Any]) -> ctypes.c_void_p:
         """The address of the first element, for kernels of abi c."""
         return ctypes.c_void_p(self.address + spec["offset"])
+
+
+def _ready_to_write(descriptor: int, size_bytes: int) -> mmap.mmap:
+    """A shared mapping whose pages neither fault nor have to be marked as written inside the clock.
+
+    MAP_POPULATE alone leaves shared pages clean: the processor then stops for 0.2 us at the first write to each, which
+    only kernels that write to the judge's slots would pay for.
+    """
+    memory = mmap.mmap(descriptor, size_bytes, flags=mmap.MAP_SHARED)
+    try:
+        memory.madvise(_MADV_POPULATE_WRITE)
+    except OSError:  # Linux before 5.14
+        return mmap.mmap(descriptor, size_bytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+    return memory
 
 
 def build(

@@ -81,6 +81,9 @@ extern "C" void slower_2(const float* x, float* y, int64_t n) { work(x, y, n, IT
 extern "C" void slower_5(const float* x, float* y, int64_t n) { work(x, y, n, ITERATIONS * 105 / 100); }
 extern "C" void empty(const float* x, float* y, int64_t n) { work(x, y, n, 0); }
 """
+# The same operator of PyTorch: one writes to the judge's memory, one returns its own.
+_WRITES = "import torch\n\ndef f(x, y):\n    torch.mul(x, 2, out=y)\n"
+_RETURNS = "def f(x):\n    return x * 2\n"
 _SMALL = 1024  # elements of a kernel that is bound by computing
 _SEQUENTIAL_CALLS = 50
 
@@ -152,6 +155,14 @@ class Bench:
         submission = Submission(name=name, file=file, sources={"kernel.cpp": source})
         return contestant.build(name, submission, self._task.spec, ["float32"], self._device, self._pool.scratch())
 
+    def build_python(self, source: str, abi: str, name: str) -> Contestant:
+        """A kernel of a few lines of PyTorch."""
+        file = SubmissionFile.model_validate(
+            {"task": "perf/double", "language": "python", "abi": abi, "entry_point": "kernel.py::f"}
+        )
+        submission = Submission(name=name, file=file, sources={"kernel.py": source})
+        return contestant.build(name, submission, self._task.spec, ["float32"], self._device, self._pool.scratch())
+
     def case(self, kernel: Kernel) -> Case:
         """The one timed binding."""
         return Case(axes={"n": kernel.elements}, dtype="float32", seed=1, role="timed")
@@ -159,7 +170,17 @@ class Bench:
     def compare(self, kernel: Kernel, entry: str, count: int, truth: float, told: Callable[[str], None]) -> Row:
         """`count` comparisons of `entry` against the even kernel."""
         row = Row(f"{kernel.label}, {entry}" if entry != "even" else kernel.label, truth)
-        sides = [self.build(kernel, entry, CANDIDATE), self.build(kernel, "even", "eager")]
+        return self._fill(
+            row, kernel, [self.build(kernel, entry, CANDIDATE), self.build(kernel, "even", "eager")], count, told
+        )
+
+    def compare_abis(self, kernel: Kernel, count: int, told: Callable[[str], None]) -> Row:
+        """`count` comparisons of an operator that writes to the judge's memory with one that returns its own."""
+        row = Row(f"{kernel.label}, written against returned")
+        sides = [self.build_python(_WRITES, "destination", CANDIDATE), self.build_python(_RETURNS, "value", "eager")]
+        return self._fill(row, kernel, sides, count, told)
+
+    def _fill(self, row: Row, kernel: Kernel, sides: list[Contestant], count: int, told: Callable[[str], None]) -> Row:
         sides.append(replace(sides[1], name=CONTROL))
         while len(row.estimates) < count:
             started = time.monotonic()
@@ -217,7 +238,7 @@ class Bench:
     ) -> SessionResult:
         """One session of fresh workers."""
         case = self.case(kernel)
-        arena = Arena(2 * self._device.cache_bytes + case_footprint(self._task.spec, case))
+        arena = Arena(self._device.pool_bytes + case_footprint(self._task.spec, case))
         try:
             return kind(
                 self._task.spec, case, sides, PLANS["full"],
@@ -317,6 +338,8 @@ def main() -> None:
             for kernel in (*(compute if arguments.kind != "memory" else ()), *memory):
                 publish(bench.compare(kernel, "even", arguments.comparisons, 0.0, told))
                 publish(bench.sequential(kernel, arguments.comparisons, told))
+            for kernel in memory:
+                publish(bench.compare_abis(kernel, arguments.trials, told))
         if arguments.what in ("all", "planted"):
             print(f"\n{HEAD}")
             for kernel in compute:
