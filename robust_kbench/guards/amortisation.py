@@ -2,11 +2,12 @@
 
 The loophole: with the inputs of several calls in sight, one launch can solve them all, and the other calls return what
 is already there; a leaderboard's first place was held that way.
-How it is detected: four different problems back to back, without a flush, must take at least 3.0 times as long as one,
-an empty call subtracted from both. More than 4 is usual: they may be too large for a cache that one of them fits into.
-What it cannot see: calls of less than 10 us beyond an empty one, or of less than six times the spread of these times,
-some 50 us on a quiet host. The scored calls are immune by construction: the next
-inputs do not exist before the last outputs were taken.
+How it is detected: of four different problems back to back, without a flush, each after the first must add at least two
+thirds of what a scored call takes, or of one problem alone less an empty call, whichever is shorter. They may add more:
+together they may be too large for a cache that one of them fits into. The first is left out since it alone waits for
+the host.
+What it cannot see: calls of less than 10 us, or of less than six times the spread of these times, some 50 us on a quiet
+host. The scored calls are immune by construction: the next inputs do not exist before the last outputs were taken.
 """
 
 from __future__ import annotations
@@ -18,20 +19,25 @@ from robust_kbench.guards.thresholds import SPREADS, in_us, spread_of
 from robust_kbench.schema.agreement import Amortisation
 from robust_kbench.schema.finding import Finding
 
-_LEAST = 0.75  # per problem: 3.0 for four of them
+_LEAST = 2 / 3
 _SHORTEST_NS = 10_000
 
 
 def inspect(facts: Amortisation, case: str) -> Iterable[Finding]:
-    """A rejection when several problems cost much less than as many times one."""
+    """A rejection when further problems cost much less than one."""
     empty, alone, together = (statistics.median(times) for times in (facts.empty_ns, facts.alone_ns, facts.together_ns))
     noise = spread_of(facts.empty_ns) + spread_of(facts.alone_ns) + spread_of(facts.together_ns)
-    if alone - empty < max(_SHORTEST_NS, SPREADS * noise):
+    usual = min(alone - empty, facts.event_ns)
+    if usual < max(_SHORTEST_NS, SPREADS * noise):
         return
-    ratio = (together - empty) / (alone - empty)
-    evidence = {"test": "T6", "ratio": round(ratio, 3), **in_us(alone=alone, together=together, empty=empty)}
-    if ratio < _LEAST * facts.problems:
-        message = (
-            f"{facts.problems} problems back to back cost {ratio:.1f} times one: calls solve each other's problems"
-        )
+    share = further_ns(facts) / usual
+    if share < _LEAST:
+        evidence = {"test": "T6", "share": round(share, 3), **in_us(alone=alone, together=together, empty=empty)}
+        further = f"each of {facts.problems} problems back to back costs {share:.0%} of one after the first"
+        message = f"{further}: calls solve each other's problems"
         yield Finding(guard="amortisation", severity="reject", message=message, case=case, evidence=evidence)
+
+
+def further_ns(facts: Amortisation) -> float:
+    """What each problem after the first has added."""
+    return (statistics.median(facts.together_ns) - statistics.median(facts.alone_ns)) / (facts.problems - 1)

@@ -84,9 +84,13 @@ class Slope:
 
 @dataclass(frozen=True)
 class Amortisation:
-    """O of `problems` different problems back to back, of one problem, and of an empty call, all without a flush."""
+    """O of `problems` different problems back to back, of one problem, and of an empty call, all without a flush.
+
+    `event_ns` is the median E of scored calls.
+    """
 
     problems: int
+    event_ns: int
     together_ns: tuple[int, ...]
     alone_ns: tuple[int, ...]
     empty_ns: tuple[int, ...]

@@ -36,13 +36,14 @@ def gather(
     """
     quiet_ns = [_probe(baseline) for _ in range(gathering.REPEATS)]
     kernel, empty = _batch(candidate), _batch(baseline, empty=True)
+    event_ns = _median(timed, "event_ns")
     return Agreement(
         case=case,
         calibration=baseline().calibration,
         slope=gathering.gather_slope(
-            kernel, empty, event_ns=_median(timed, "event_ns"), host_ns=_median(timed, "host_ns"), hidden_ns=hidden_ns
+            kernel, empty, event_ns=event_ns, host_ns=_median(timed, "host_ns"), hidden_ns=hidden_ns
         ),
-        amortisation=gathering.gather_amortisation(kernel, empty),
+        amortisation=gathering.gather_amortisation(kernel, empty, event_ns=event_ns),
         freshness=gathering.gather_freshness(lambda: _first_and_again(candidate)),
         idleness=gathering.gather_idleness(
             lambda: schedule.tree_processor_ns(pid),

@@ -52,7 +52,7 @@ def _ends(batch: Batch, problems: int, repeats: int) -> tuple[tuple[int, ...], t
 
 
 def gather_amortisation(
-    kernel: Batch, empty: Batch, *, problems: int = PROBLEMS, repeats: int = REPEATS
+    kernel: Batch, empty: Batch, *, event_ns: int, problems: int = PROBLEMS, repeats: int = REPEATS
 ) -> Amortisation:
     """T6: one problem, several together, and an empty call, in turn."""
     alone, together, nothing = [], [], []
@@ -60,7 +60,7 @@ def gather_amortisation(
         alone.append(kernel(1, problems=1, flush=False))
         together.append(kernel(problems, problems=problems, flush=False))
         nothing.append(empty(1, problems=1, flush=False))
-    return Amortisation(problems, tuple(together), tuple(alone), tuple(nothing))
+    return Amortisation(problems, event_ns, tuple(together), tuple(alone), tuple(nothing))
 
 
 def gather_freshness(first_and_again: Callable[[], tuple[int, int]], *, repeats: int = 2 * REPEATS) -> Freshness:

@@ -54,7 +54,7 @@ def _gather(worker: Worker, nothing: Worker, timed: list[Observation]) -> Agreem
         slope=gathering.gather_slope(
             worker.batch, nothing.batch, event_ns=_median(timed, "event_ns"), host_ns=_median(timed, "host_ns")
         ),
-        amortisation=gathering.gather_amortisation(worker.batch, nothing.batch),
+        amortisation=gathering.gather_amortisation(worker.batch, nothing.batch, event_ns=_median(timed, "event_ns")),
         freshness=gathering.gather_freshness(first_and_again),
         idleness=gathering.gather_idleness(
             busy_ns,

@@ -20,7 +20,7 @@ from robust_kbench import contestant, guards, languages
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.devices import open_device
 from robust_kbench.errors import KBenchError
-from robust_kbench.guards import agreement, slope
+from robust_kbench.guards import agreement, amortisation, slope
 from robust_kbench.guards.activity import union_ns
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
@@ -34,7 +34,8 @@ from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.submission import Submission, SubmissionFile
 from robust_kbench.schema.task import shape_of
 from robust_kbench.timing.agreement import gather
-from robust_kbench.timing.plan import HOLD_NS
+from robust_kbench.timing.peers import Peers
+from robust_kbench.timing.plan import HOLD_NS, holds
 from robust_kbench.worker import loaders
 from robust_kbench.worker.cuda.device import CudaDevice
 from robust_kbench.worker.cuda.problem import native
@@ -148,33 +149,21 @@ def times(seen: list[Observation], facts: Agreement) -> Row:
         **{f"{name}_us": value for name, value in medians.items()},
         "union_us": statistics.median(unions) if unions else None,
         "slope_us": slope.call_ns(facts.slope) / 1e3 if facts.slope else None,
-        "t6_ratio": _ratio(facts),
+        "further_us": amortisation.further_ns(facts.amortisation) / 1e3 if facts.amortisation else None,
     }
-
-
-def _ratio(facts: Agreement) -> float | None:
-    if facts.amortisation is None:
-        return None
-    told = facts.amortisation
-    empty, alone = statistics.median(told.empty_ns), statistics.median(told.alone_ns)
-    return (statistics.median(told.together_ns) - empty) / max(1.0, alone - empty)
 
 
 def observe(bench: Bench, eager: Worker, worker: Worker) -> tuple[list[Observation], Agreement]:
     """Timed calls beside the baseline's, audits, and the facts that take calls of their own."""
-    for _ in range(3):
-        bench.call(worker), bench.call(eager)
-    peers, timed = zip(*((bench.call(eager), bench.call(worker)) for _ in range(CALLS)), strict=True)
-    audits = [bench.call(worker, profile=True) for _ in range(AUDITS)]
-    peer_gap_ns = int(statistics.median(call.elapsed_ns - (call.event_ns or 0) for call in peers))
-    calibration = peers[-1].calibration
-    peer_wall_ns = int(statistics.median((call.wall_ns or 0) - (call.event_ns or 0) for call in peers))
-    seen = [
-        replace(call, peer_calibration=calibration, peer_gap_ns=peer_gap_ns, peer_wall_gap_ns=peer_wall_ns)
-        for call in (*timed, *audits)
-    ]
-    facts = gather(str(bench.case), partial(bench.call, worker), partial(bench.call, eager), timed, worker.pid, HOLD_NS)
-    return seen, facts
+    launching_ns = [min(bench.call(each).host_ns or 0 for _ in range(3)) for each in (worker, eager)]
+    hold = holds(max(launching_ns))
+    ours, theirs = partial(bench.call, worker, hold=hold), partial(bench.call, eager, hold=hold)
+    peers, timed = Peers(), []
+    for _ in range(CALLS):
+        peers.add(theirs())
+        timed.append(peers.beside(ours()))
+    audits = [peers.beside(ours(profile=True)) for _ in range(AUDITS)]
+    return [*timed, *audits], gather(str(bench.case), ours, theirs, timed, worker.pid, hold * HOLD_NS)
 
 
 def turns() -> Iterator[Row]:
