@@ -252,8 +252,9 @@ def test_calls_that_are_hardly_longer_than_an_empty_one_cannot_be_told_apart() -
     assert list(amortisation.inspect(Amortisation(4, 9 * US, (30 * US,), (29 * US,), (20 * US,)), CASE)) == []
 
 
-@pytest.mark.parametrize(("apart_us", "is_rejected"), [(8, True), (9, False)], ids=str)
-def test_calls_within_the_noise_of_the_judges_clock_cannot_be_told_apart(apart_us: int, is_rejected: bool) -> None:
+@pytest.mark.parametrize(("apart_us", "is_rejected"), [(44, True), (45, False)], ids=str)
+def test_what_is_saved_within_the_noise_of_the_judges_clock_proves_nothing(apart_us: int, is_rejected: bool) -> None:
+    # All three further problems cost 10 us, where two thirds of 50 us each are due: 90 us are missing.
     noisy = tuple((70 + step * apart_us) * US for step in range(-2, 3))  # the median deviation is one step
     facts = Amortisation(4, 50 * US, (80 * US,) * 5, noisy, (20 * US,) * 5)
     assert severities(amortisation.inspect(facts, CASE)) == ["reject"] * is_rejected
