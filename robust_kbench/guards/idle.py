@@ -4,14 +4,15 @@ The loophole: a worker that reports completion and works on, on a thread or on t
 somebody looks, or slows down whoever is timed next.
 How it is detected: after DONE the judge stops the worker and waits 5 ms. Its process tree must use no processor time
 meanwhile, and a fixed piece of work in the baseline's worker must take as long as when the candidate had nothing to do.
+Of both the lower quartile counts: on a host that other machines disturb for some milliseconds, a median of five probes
+was 15 % too long after honest calls.
 What it cannot see: work that ends before the stop, some tens of microseconds; device work that leaves the probe's share
-of the device alone.
+of the device alone, or follows fewer than three calls of four.
 """
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from robust_kbench.guards.thresholds import in_us, slack_ns
 from robust_kbench.schema.agreement import Calibration, Idleness
@@ -29,7 +30,7 @@ def inspect(facts: Idleness, case: str, calibration: Calibration | None = None) 
         times = in_us(busy=facts.busy_ns, window=facts.window_ns)
     elif _is_disturbed(facts, calibration):
         message = "the device is busy after completion: what runs next takes longer"
-        times = in_us(probe=statistics.median(facts.probe_ns), quiet=statistics.median(facts.quiet_ns))
+        times = in_us(probe=_usual(facts.probe_ns), quiet=_usual(facts.quiet_ns))
     else:
         return
     yield Finding(guard="idle", severity="reject", message=message, case=case, evidence={"test": "T10", **times})
@@ -38,5 +39,9 @@ def inspect(facts: Idleness, case: str, calibration: Calibration | None = None) 
 def _is_disturbed(facts: Idleness, calibration: Calibration | None) -> bool:
     if min(len(facts.probe_ns), len(facts.quiet_ns)) < _MIN_PROBES:
         return False
-    quiet = statistics.median(facts.quiet_ns)
-    return statistics.median(facts.probe_ns) > (1 + _ALLOWED_SHARE) * quiet + slack_ns(calibration)
+    return _usual(facts.probe_ns) > (1 + _ALLOWED_SHARE) * _usual(facts.quiet_ns) + slack_ns(calibration)
+
+
+def _usual(times_ns: Sequence[int]) -> int:
+    """The lower quartile."""
+    return sorted(times_ns)[len(times_ns) // 4]

@@ -84,7 +84,7 @@ def gather_idleness(
     out a fixed piece of work in another worker and returns its time, `quiet_ns` are such times without a call before.
     """
     probes = []
-    for _ in range(REPEATS if probe else 0):
+    for _ in range(2 * REPEATS if probe else 0):
         call()
         if probe:
             probes.append(probe())
