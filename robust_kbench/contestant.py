@@ -61,11 +61,12 @@ class Contestant:
         built: Built | None = None,
         memory_bytes: int = 0,
         heap_bytes: int = 0,
+        padding_bytes: int = 0,
     ) -> Worker:
         """A fresh worker with the artefact of `dtype` loaded, or with `built`; the caller closes it.
 
         `memory_bytes`: of its own, where its calls take more than others do. `heap_bytes`: of its heap, whose pages are
-        there before the first call.
+        there before the first call. `padding_bytes`: by how much its addresses differ from those that it inherits.
         Raises WorkerCrashed or WorkerTimedOut when the submission cannot be imported.
         """
         built = built or self.built[dtype]
@@ -80,7 +81,8 @@ class Contestant:
         worker = pool.start(built.flavour, arena, allowance)
         try:
             spin = device.handshake == "spin"
-            request = built.load_request(device.kind) | {"precision": self.precision, "heap_bytes": heap_bytes}
+            memory = {"heap_bytes": heap_bytes, "padding_bytes": padding_bytes}
+            request = built.load_request(device.kind) | {"precision": self.precision} | memory
             answer = worker.load(request, spin=spin, timeout_s=LOAD_TIMEOUT_S)
             if isinstance(answer, Raised):
                 raise WorkerCrashed(f"{answer} (while it was imported)", worker.log)

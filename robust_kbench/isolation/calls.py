@@ -301,7 +301,15 @@ def _read(worker: Worker, claim: Claim, slot: Slot) -> torch.Tensor:
 
 
 def _same(shared: torch.Tensor, content: torch.Tensor) -> bool:
+    """Byte by byte, in words as wide as both places allow, which is up to eight times as fast."""
+    for word in (torch.int64, torch.int32, torch.int16):
+        if all(number % word.itemsize == 0 for number in (_start(shared), _start(content), len(content))):
+            return torch.equal(shared.view(word), content.view(word))
     return torch.equal(shared, content)
+
+
+def _start(tensor: torch.Tensor) -> int:
+    return int(tensor.storage_offset())
 
 
 def case_footprint(task: Task, case: Case) -> int:

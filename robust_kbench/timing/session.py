@@ -40,6 +40,7 @@ from robust_kbench.timing.result import SessionResult
 
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
 _HOT_CALLS, _HOST_CALLS = 20, 3
+_CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
 _CHECKED_ROUNDS = 0.7  # after which one of the calls that only check is mixed in, while there are any
 
 
@@ -119,8 +120,12 @@ class TimingSession:
                 self._give_up(contestant.name, str(error))
 
     def _start(self, contestant: Contestant) -> Worker:
-        dtype, heap_bytes = self._case.dtype, self._heap_bytes()
-        return contestant.start(self._pool, self._arena, self._device, dtype, heap_bytes=heap_bytes)
+        return contestant.start(
+            self._pool, self._arena, self._device, self._case.dtype,
+            heap_bytes=self._heap_bytes(),
+            # Forked workers inherit one layout of addresses, which would be part of what every session finds.
+            padding_bytes=_CACHE_LINE_BYTES * self._random.randrange(_MAX_PADDING_LINES),
+        )  # fmt: skip
 
     def _heap_bytes(self) -> int:
         """Room for the results of several calls, and for what lies between their inputs and them."""

@@ -65,6 +65,7 @@ class _Session:
         self._device = devices.DEVICES[request["device"]]()
         os.environ.update(request["environment"])
         precision.set_precision(request["precision"])
+        self._padding = _shift_addresses(request.get("padding_bytes", 0))
         _touch_heap(request.get("heap_bytes", 0))
         try:
             self._kernel = loaders.load(request)
@@ -120,6 +121,11 @@ class _Session:
         body = json.dumps({"nonce": nonce, **answer}, separators=(",", ":")).encode()[: wire.REPLY_BYTES]
         self._control[wire.REPLY_OFFSET : wire.REPLY_OFFSET + len(body)] = body
         struct.pack_into("<I", self._control, wire.LENGTH_OFFSET, len(body))
+
+
+def _shift_addresses(size_bytes: int) -> tuple[object, ...]:
+    """What is mapped or allocated from now on lies elsewhere, for as long as the result lives."""
+    return (mmap.mmap(-1, size_bytes), bytearray(size_bytes)) if size_bytes else ()
 
 
 def _touch_heap(size_bytes: int) -> None:

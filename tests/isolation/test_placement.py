@@ -11,6 +11,7 @@ import torch
 from specimens import make_case, make_task
 
 from robust_kbench.cases.values import Inputs, make_inputs
+from robust_kbench.isolation import calls
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.process import Reply
@@ -91,3 +92,15 @@ def test_a_write_behind_a_pitched_row_changes_the_input() -> None:
 def test_an_image_lies_channels_last_as_pytorch_has_it() -> None:
     worker, _, _ = _look(IMAGE, make_case(axes={"rows": 2, "cols": 4}, layout="channels_last"))
     assert worker.seen.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("start", [0, 8, 4, 2, 1])
+@pytest.mark.parametrize("size", [0, 24, 20, 22, 23])
+def test_bytes_are_compared_in_words_wherever_they_lie(start: int, size: int) -> None:
+    content = torch.full((64,), 0xFF, dtype=torch.uint8)[start : start + size]  # NaN in every float dtype
+    shared = torch.full((64,), 0xFF, dtype=torch.uint8)[8 : 8 + size]
+    assert calls._same(shared, content)
+    for place in range(size):
+        spoilt = shared.clone()
+        spoilt[place] = 0xFE
+        assert not calls._same(spoilt, content)

@@ -11,10 +11,11 @@ from conftest import Submit
 
 from robust_kbench import contestant
 from robust_kbench.cases.bank import Bank
+from robust_kbench.cases.values import make_inputs
 from robust_kbench.devices import open_device
 from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.arena import Arena
-from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.oracle.reference import Reference
@@ -80,3 +81,24 @@ def test_a_start_that_fails_by_our_fault_leaves_no_worker_behind(
     with WarmPool() as pool, session(submit, pool) as only, pytest.raises(HarnessError, match="no memory"):
         only.run()
     assert closed == [({"candidate", "eager"} - {unlucky}).pop()]
+
+
+def test_workers_of_one_warm_process_have_addresses_of_their_own(submit: Submit) -> None:
+    telling = "import torch\n\ndef rmsnorm(x, weight):\n    raise RuntimeError(torch.empty(50_000).data_ptr())\n"
+    task, device = load_task("norm/rmsnorm"), open_device("cpu")
+    case = Case(axes={"rows": 8, "cols": 16}, dtype="float32", seed=1)
+    with WarmPool() as pool, closing(Arena(2 * case_footprint(task.spec, case))) as arena:
+        side = contestant.build("candidate", submit(telling), task.spec, ["float32"], device, pool.scratch())
+
+        def address(padding_bytes: int) -> int:
+            worker = side.start(pool, arena, device, "float32", heap_bytes=1 << 20, padding_bytes=padding_bytes)
+            try:
+                inputs = make_inputs(task.spec, case)
+                seen = Caller(task.spec, arena, timeout_s=20).call(worker, "value", case, inputs)
+                return int(seen.message.rpartition(" ")[2])
+            finally:
+                worker.close()
+
+        usual = address(0)
+        moved = [address(padding_bytes) - usual for padding_bytes in (0, 100_000, 300_000)]
+    assert moved == pytest.approx([0, 100_000, 300_000], abs=4096)  # a request that is longer takes a little more heap
