@@ -178,7 +178,7 @@ class TimingSession:
         distribution = self._some_distribution()
         drawn = [(contestant, *self._draw(distribution)) for contestant in self._in_random_order()]
         calls = [
-            (contestant, inputs, self._call(contestant, case, inputs, is_read=contestant.name == CANDIDATE))
+            (contestant, inputs, self._call(contestant, case, inputs, is_read=self._is_read(contestant)))
             for contestant, case, inputs in drawn
         ]
         for contestant, inputs, seen in calls:
@@ -189,6 +189,14 @@ class TimingSession:
                 self._result.samples[contestant.name].append(elapsed_ns)
         if checks and not self._result.failure and self._random.random() < _CHECKED_ROUNDS:
             self._check_call(checks.pop())
+
+    def _is_read(self, contestant: Contestant) -> bool:
+        """Whether its answer is taken out of the worker: the candidate's always, a baseline's where that matters.
+
+        On the cpu device whoever follows a call finds memory as its answer's reader has left it. When nobody's but the
+        candidate's was read, the candidate, which never follows itself in a round, seemed 0.3 % faster in 0.2 ms.
+        """
+        return contestant.name == CANDIDATE or not self._device.copies_out
 
     def _look_closer(self) -> None:
         """What is never scored: hot calls of everybody, and what the agreement tests need. See timing.agreement."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from robust_kbench.oracle import three_metrics
 from robust_kbench.oracle.judgement import Judgement
-from robust_kbench.oracle.three_metrics import UNIT_ROUNDOFF, ThreeMetrics
+from robust_kbench.oracle.three_metrics import UNIT_ROUNDOFF, ThreeMetrics, is_plainly_near
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 COARSE = 10**8
@@ -317,3 +317,61 @@ def test_pytorchs_luck_on_a_small_case_is_made_up_for_by_its_neighbours() -> Non
     assert not alone.judge(usual).is_accepted
     assert among.judge(usual).is_accepted
     assert not among.judge(exact.half() * 1.03).is_accepted
+
+
+# --- the glance -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    shape=st.lists(st.integers(1, 12), max_size=3),
+    spread=st.floats(0.0, 8.0),
+    error=st.floats(1e-9, 1e-1),
+    dtype=st.sampled_from(DTYPES),
+    limits=st.tuples(*[st.floats(1e-6, 0.1)] * 3),
+)
+def test_what_is_near_at_a_glance_is_accepted_by_the_rule(
+    seed: int, shape: list[int], spread: float, error: float, dtype: torch.dtype, limits: tuple[float, float, float]
+) -> None:
+    rows = torch.exp(spread * _exact(*shape[:-1], 1, seed=seed + 1)) if shape else 1.0
+    due = (_exact(*shape, seed=seed) * rows).to(dtype)
+    answer = (due.double() + error * float(due.double().abs().max()) * _exact(*shape, seed=seed + 2)).to(dtype)
+    if is_plainly_near(answer, due, limits):
+        assert ThreeMetrics(due.double(), None, dtype=dtype, reduction=1, limits=limits).judge(answer).is_accepted
+
+
+@pytest.mark.parametrize(("factor", "is_near"), [(0.99, True), (1.01, False)])
+@pytest.mark.parametrize(
+    "limits", [(1e-3, 1.0, 1.0), (1.0, 4e-3, 1.0), (1.0, 1.0, 4e-3)], ids=["whole", "row", "element"]
+)
+def test_the_smallest_of_three_limits_decides_at_a_glance(
+    limits: tuple[float, float, float], factor: float, is_near: bool
+) -> None:
+    due = torch.ones(64, 64)
+    answer = due.clone()
+    answer[7, 9] += factor * 1e-3
+    assert is_plainly_near(answer, due, limits) is is_near
+
+
+@every_dtype
+@pytest.mark.parametrize("number", [INF, -INF, NAN])
+def test_a_glance_never_accepts_what_is_not_finite(dtype: torch.dtype, number: float) -> None:
+    due = _exact(8, 8).to(dtype)
+    spoilt = due.clone()
+    spoilt[3, 5] = number
+    for answer, expected in ((spoilt, due), (due, spoilt), (spoilt, spoilt)):
+        assert not is_plainly_near(answer, expected, (1.0, 1.0, 1.0))
+
+
+@pytest.mark.parametrize(("dtype", "number"), [(torch.float32, 3e38), (torch.float16, 6e4)], ids=str)
+def test_a_norm_that_overflows_makes_no_wrong_answer_near(dtype: torch.dtype, number: float) -> None:
+    due = torch.full((64, 64), number, dtype=dtype)
+    assert not is_plainly_near(torch.zeros_like(due), due, (0.1, 0.1, 0.1))
+
+
+@every_dtype
+def test_equal_tensors_are_near_under_any_limits(dtype: torch.dtype) -> None:
+    due = _exact(8, 8).to(dtype)
+    assert is_plainly_near(due.clone(), due, (0.0, 0.0, 0.0))
+    assert is_plainly_near(due[:0], due[:0], (0.0, 0.0, 0.0))

@@ -22,6 +22,7 @@ from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.plan import Plan
 from robust_kbench.timing.session import TimingSession
@@ -56,6 +57,22 @@ def test_workers_outlive_the_threads_that_started_them(submit: Submit) -> None:
         result = only.run()
     assert result.failure == ""
     assert {name: len(samples) for name, samples in result.samples.items()} == {"candidate": 3, "eager": 3}
+
+
+def test_everybodys_answers_are_read_so_that_nobody_alone_leaves_traces_in_memory(
+    submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, read = Caller.call, []
+
+    def note_and_call(self: Caller, *positional: Any, **named: Any) -> Observation:
+        read.append(named.get("is_read", True))
+        return call(self, *positional, **named)
+
+    monkeypatch.setattr(Caller, "call", note_and_call)
+    with WarmPool() as pool, session(submit, pool) as only:
+        only.run()
+    assert len(read) == 2 * (1 + 1 + 3 + 1)  # of each side: the first call, one to warm up, three that count, the last
+    assert all(read)
 
 
 @pytest.mark.parametrize("unlucky", ["candidate", "eager"])
