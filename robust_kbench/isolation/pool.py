@@ -73,6 +73,8 @@ class Allowance:
     allow_processes: bool = False
     gpu: bool = False
     core: int | None = None
+    readable: tuple[Path, ...] = ()
+    """Beside its scratch folder, and what everybody may read: see worker.readable."""
 
 
 class WarmPool:
@@ -133,6 +135,7 @@ class WarmPool:
             "core": allowance.core,
             "scratch": str(scratch),
             "writable": [str(self._inductor_cache)] if flavour == "inductor" else [],
+            "readable": [str(path) for path in allowance.readable],
         }
         try:
             fds = [theirs.fileno(), control, arena.descriptor, log_write, status_write]

@@ -29,6 +29,11 @@ class Built:
     environment: Mapping[str, str] = field(default_factory=dict)
     log: str = ""
 
+    @property
+    def home(self) -> Path:
+        """The folder that holds everything that a worker needs to load the artefact."""
+        return next((folder.parent for folder in self.path.parents if folder.name == SOURCES), self.path.parent)
+
     def load_request(self, device: str) -> dict[str, Any]:
         """The frame that has a worker load the artefact."""
         return {

@@ -9,7 +9,7 @@ import os
 import resource
 import sys
 
-from robust_kbench.worker import kernel, landlock, sandbox, seccomp
+from robust_kbench.worker import kernel, landlock, readable, sandbox, seccomp
 
 _MAX_OUTPUT_BYTES = 256 << 20
 
@@ -37,7 +37,7 @@ def _become(command: list[str], folder: str, seconds: int, memory_bytes: int, wa
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_OUTPUT_BYTES, _MAX_OUTPUT_BYTES))
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     with contextlib.suppress(OSError):
-        landlock.allow_writes_only_in(folder)
+        landlock.restrict(folder, readable=readable.paths(own_proc=False, gpu=False))
     with contextlib.suppress(OSError):
         seccomp.install(allow_processes=True, allow_unix_sockets=False)
     os.execvp(command[0], command)

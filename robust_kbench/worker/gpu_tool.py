@@ -11,7 +11,7 @@ import os
 import resource
 import sys
 
-from robust_kbench.worker import kernel, landlock, sandbox, seccomp
+from robust_kbench.worker import kernel, landlock, readable, sandbox, seccomp
 
 _MAX_OUTPUT_BYTES = 256 << 20
 _MAX_PROCESSES = 256
@@ -33,7 +33,7 @@ def _lead(command: list[str], folder: str, layers: list[str], watcher: int) -> i
     """Process 1 of the namespace is immune to its own signals, so that the command is a child of it."""
     kernel.die_with_parent(watcher)
     if "pid namespace" in layers:
-        sandbox.mount_own_proc()
+        layers = [*layers, *sandbox.mount_own_proc()]
     leader = os.getpid()
     child = os.fork()
     if child == 0:
@@ -52,7 +52,11 @@ def _become(command: list[str], folder: str, layers: list[str], leader: int) -> 
         with contextlib.suppress(OSError):
             kernel.drop_capabilities()
     with contextlib.suppress(OSError):
-        landlock.allow_writes_only_in(folder, (*glob.glob("/dev/nvidia*"), "/proc/self/task"))
+        landlock.restrict(
+            folder,
+            writable=[*glob.glob("/dev/nvidia*"), "/proc/self/task"],
+            readable=readable.paths(own_proc="mount namespace" in layers, gpu=True),
+        )
     with contextlib.suppress(OSError):
         seccomp.install(allow_processes=True, allow_unix_sockets=True)
     os.execvp(command[0], command)

@@ -6,7 +6,7 @@ import os
 import resource
 from typing import TypedDict
 
-from robust_kbench.worker import kernel, landlock, seccomp
+from robust_kbench.worker import kernel, landlock, readable, seccomp
 
 
 class Limits(TypedDict):
@@ -20,6 +20,7 @@ class Limits(TypedDict):
     core: int | None
     scratch: str
     writable: list[str]
+    readable: list[str]
 
 
 def enter_namespaces() -> list[str]:
@@ -74,7 +75,12 @@ def restrict(limits: Limits, layers: list[str]) -> list[str]:
     with contextlib.suppress(OSError):
         # CUDA names its threads, which is a write to /proc.
         devices = [*glob.glob("/dev/nvidia*"), "/proc/self/task"] if limits["gpu"] else []
-        landlock.allow_writes_only_in(limits["scratch"], (*devices, *limits["writable"]))
+        own_proc = "mount namespace" in layers
+        landlock.restrict(
+            limits["scratch"],
+            writable=[*devices, *limits["writable"]],
+            readable=[*readable.paths(own_proc=own_proc, gpu=limits["gpu"]), *limits["readable"]],
+        )
         layers.append("landlock")
     # The worker's memory stays readable for the judge, who fetches returned tensors from it.
     kernel.prctl(kernel.PR_SET_DUMPABLE, 1)

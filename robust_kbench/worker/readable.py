@@ -1,0 +1,67 @@
+"""What hostile code may read: system files, Python, compilers and our own published source, and nothing of the user's.
+
+Home directories, other submissions, stores of records and everything of the evaluation that runs are not among it.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+
+_SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store",
+    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/etc/passwd",
+    "/etc/group", "/etc/nsswitch.conf", "/etc/OpenCL", "/etc/nvidia",
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+    "/sys/devices/system", "/sys/kernel/mm/transparent_hugepage",
+)  # fmt: skip
+_PROC = (
+    "self", "cpuinfo", "meminfo", "stat", "version", "filesystems", "loadavg", "sys/vm", "sys/kernel", "driver",
+    "devices", "modules",
+)  # fmt: skip
+_GPU = ("/dev", "/sys", "/run/nvidia-persistenced", "/run/nvidia-fabricmanager")
+_TOOLS = ("g++", "nvcc", "ncu", "compute-sanitizer", "addr2line")
+_VARIABLES = ("LD_LIBRARY_PATH", "CUDA_HOME")
+
+
+def paths(*, own_proc: bool, gpu: bool) -> list[str]:
+    """Files and folders that every sandboxed process may read; those that do not exist do no harm.
+
+    `own_proc`: /proc shows nothing but the sandbox's own processes. Elsewhere it shows those of the user.
+    """
+    found = [*_SYSTEM, *_python(), *_toolchains(), *(["/proc"] if own_proc else [f"/proc/{name}" for name in _PROC])]
+    found += _GPU if gpu else ()
+    for name in _VARIABLES:
+        found += os.environ.get(name, "").split(os.pathsep)
+    return [path for path in dict.fromkeys(found) if path and not _is_too_much(path)]
+
+
+def _python() -> Iterable[str]:
+    """The interpreter, what is installed beside it, and this package; not the checkout that it may lie in."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    yield package
+    yield from (sys.prefix, sys.base_prefix, sys.exec_prefix)
+    yield from (path for path in sys.path if os.path.abspath(path) != os.path.dirname(package))
+
+
+def _toolchains() -> Iterable[str]:
+    """Where compilers live that are not part of the system, such as those of an environment of conda's."""
+    for tool in _TOOLS:
+        if found := shutil.which(tool):
+            yield os.path.dirname(os.path.dirname(os.path.realpath(found)))
+
+
+def _is_too_much(path: str) -> bool:
+    """Whether `path` is a home directory, or holds one."""
+    home = os.path.realpath(os.path.expanduser(f"~{_user()}"))
+    real = os.path.realpath(path)
+    return os.path.commonpath([real, home]) == real
+
+
+def _user() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return ""
