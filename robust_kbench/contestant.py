@@ -75,7 +75,7 @@ class Contestant:
             gpu=device.kind == "cuda",
             # What is never timed may use every core.
             core=None if built.execution == "emulated" else device.worker_core,
-            readable=(built.home,),
+            readable=built.folders,
         )
         if memory_bytes > allowance.memory_bytes:
             allowance = replace(allowance, memory_bytes=memory_bytes)

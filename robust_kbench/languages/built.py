@@ -18,7 +18,10 @@ SOURCES = "source"
 
 @dataclass(frozen=True)
 class Built:
-    """A loadable artefact of one submission and dtype. `log` holds the compiler's warnings."""
+    """A loadable artefact of one submission and dtype. `log` holds the compiler's warnings.
+
+    `needs` are folders, beside its own, from which it loads something.
+    """
 
     path: Path
     symbol: str
@@ -28,11 +31,13 @@ class Built:
     compiles_at_run_time: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     log: str = ""
+    needs: tuple[Path, ...] = ()
 
     @property
-    def home(self) -> Path:
-        """The folder that holds everything that a worker needs to load the artefact."""
-        return next((folder.parent for folder in self.path.parents if folder.name == SOURCES), self.path.parent)
+    def folders(self) -> tuple[Path, ...]:
+        """What a worker has to read to load the artefact: the folder of the build, and what else is needed."""
+        home = next((folder.parent for folder in self.path.parents if folder.name == SOURCES), self.path.parent)
+        return home, *self.needs
 
     def load_request(self, device: str) -> dict[str, Any]:
         """The frame that has a worker load the artefact."""

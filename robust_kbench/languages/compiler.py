@@ -25,9 +25,11 @@ def run(
     timeout_s: int,
     memory_bytes: int = 4 << 30,
     max_characters: int = _LOG_CHARACTERS,
+    readable: Sequence[Path] = (),
 ) -> str:
     """Run `command` in `folder` and return the first `max_characters` of what it printed.
 
+    It may read `readable`, too, beside what everybody in a sandbox may (see worker.readable).
     Raises BuildError with the first error when it fails, or when it takes longer than `timeout_s`.
     """
     environment = {
@@ -36,7 +38,7 @@ def run(
         "HOME": str(folder),
         "TMPDIR": str(folder),
     }
-    limits = [str(os.getpid()), str(folder), str(timeout_s), str(memory_bytes)]
+    limits = [str(os.getpid()), str(folder), str(timeout_s), str(memory_bytes), os.pathsep.join(map(str, readable))]
     with open(folder / "compiler.log", "w+b") as log:
         process = subprocess.Popen(
             [sys.executable, "-I", "-m", "robust_kbench.worker.builder", *limits, "--", *command],

@@ -73,7 +73,8 @@ def emulate(submission: Submission, task: Task, dtype: FloatDType, folder: Path,
     except BuildError as error:
         raise _whose_fault(error, job) from None
     symbol = submission.symbol if submission.abi == "torch" else signature.GUARDED
-    return Built(job.target, symbol, submission.abi, execution="emulated", log=log)
+    needs = (toolchain.cache_folder(),)
+    return Built(job.target, symbol, submission.abi, execution="emulated", log=log, needs=needs)
 
 
 def _compile_rewritten(job: _Job, library: Path, instrumented: bool) -> str:
@@ -112,7 +113,10 @@ def _compile_extension(job: _Job, library: Path, instrumented: bool, common: Seq
 def _run_all(job: _Job, commands: Sequence[Sequence[str]]) -> str:
     limit = _TORCH_TIMEOUT_S if job.submission.abi == "torch" else _TIMEOUT_S
     return "".join(
-        compiler.run(command, job.folder, timeout_s=limit, memory_bytes=_MEMORY_BYTES) for command in commands
+        compiler.run(
+            command, job.folder, timeout_s=limit, memory_bytes=_MEMORY_BYTES, readable=[toolchain.cache_folder()]
+        )
+        for command in commands
     )
 
 

@@ -98,6 +98,7 @@ def _wrapped(task: Task, built: Built, case: Case, pool: WarmPool) -> Built:
     return Built(
         entry, "profiled", "destination",
         flavour=built.flavour, compiles_at_run_time=built.compiles_at_run_time, environment=built.environment,
+        needs=built.folders,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Run a compiler as its author's accomplice: in namespaces, writing to one folder, gone when the judge is gone.
 
-`python -I -m robust_kbench.worker.builder PARENT FOLDER SECONDS MEMORY_BYTES -- COMMAND...`; the exit code is the
-compiler's, or 128 plus the signal that ended it.
+`python -I -m robust_kbench.worker.builder PARENT FOLDER SECONDS MEMORY_BYTES READABLE -- COMMAND...`; READABLE are folders,
+joined by colons. The exit code is the compiler's, or 128 plus the signal that ended it.
 """
 
 import contextlib
@@ -16,20 +16,22 @@ _MAX_OUTPUT_BYTES = 256 << 20
 
 def main() -> None:
     """Enter the sandbox, fork, and become the compiler."""
-    parent, folder, seconds, memory_bytes = sys.argv[1:5]
-    command = sys.argv[6:]
+    parent, folder, seconds, memory_bytes, also_readable = sys.argv[1:6]
+    command = sys.argv[7:]
     sandbox.enter_namespaces()
     kernel.die_with_parent(int(parent))
     watcher = os.getpid()
     compiler = os.fork()
     if compiler == 0:
-        _become(command, folder, int(seconds), int(memory_bytes), watcher)
+        _become(command, folder, also_readable.split(os.pathsep), int(seconds), int(memory_bytes), watcher)
     _, status = os.waitpid(compiler, 0)
     code = os.waitstatus_to_exitcode(status)
     sys.exit(code if code >= 0 else 128 - code)
 
 
-def _become(command: list[str], folder: str, seconds: int, memory_bytes: int, watcher: int) -> None:
+def _become(
+    command: list[str], folder: str, also_readable: list[str], seconds: int, memory_bytes: int, watcher: int
+) -> None:
     kernel.die_with_parent(watcher)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -37,7 +39,7 @@ def _become(command: list[str], folder: str, seconds: int, memory_bytes: int, wa
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_OUTPUT_BYTES, _MAX_OUTPUT_BYTES))
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     with contextlib.suppress(OSError):
-        landlock.restrict(folder, readable=readable.paths(own_proc=False, gpu=False))
+        landlock.restrict(folder, readable=[*readable.paths(own_proc=False, gpu=False), *also_readable])
     with contextlib.suppress(OSError):
         seccomp.install(allow_processes=True, allow_unix_sockets=False)
     os.execvp(command[0], command)

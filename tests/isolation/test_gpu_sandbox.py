@@ -23,7 +23,7 @@ def rmsnorm(x, weight):
     except OSError:
         named = False
     knows_us = os.readlink("/proc/self") == str(os.getpid())
-    processes = len([name for name in os.listdir("/proc") if name.isdigit()])
+    processes = sum(os.path.exists(f"/proc/{number}") for number in range(1, 60_000))
     raise RuntimeError(f"{named} {knows_us} {processes}")
 """
 
