@@ -1,7 +1,7 @@
 """Run a compiler as its author's accomplice: in namespaces, writing to one folder, gone when the judge is gone.
 
-`python -I -m robust_kbench.worker.builder PARENT FOLDER SECONDS MEMORY_BYTES READABLE -- COMMAND...`; READABLE are folders,
-joined by colons. The exit code is the compiler's, or 128 plus the signal that ended it.
+`python -I -m robust_kbench.worker.builder PARENT FOLDER SECONDS MEMORY_BYTES READABLE -- COMMAND...`;
+READABLE is a list of folders, joined by colons. The exit code is the compiler's, or 128 plus the signal that ended it.
 """
 
 import contextlib
