@@ -92,7 +92,8 @@ def test_a_destination_submission_passes(evaluator: Evaluator, submit: Submit) -
 def test_a_kernel_that_wastes_time_is_slower_than_eager(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(SLOW), tier="quick")
     assert record.status is Status.PASSED, record.reason
-    assert score(record)["float32"].speedup.high < 1.0
+    # Not the upper bound: one stall of the machine widens an interval of ten rounds to the slowest of them.
+    assert score(record)["float32"].speedup.value < 0.5
 
 
 def test_triton_is_interpreted_and_not_timed(evaluator: Evaluator, submit: Submit) -> None:
