@@ -7,6 +7,7 @@ READABLE is a list of folders, joined by colons. The exit code is the compiler's
 import contextlib
 import os
 import resource
+import shutil
 import sys
 
 from robust_kbench.worker import kernel, landlock, readable, sandbox, seccomp
@@ -38,8 +39,9 @@ def _become(
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_OUTPUT_BYTES, _MAX_OUTPUT_BYTES))
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    itself = [os.path.realpath(found)] if (found := shutil.which(command[0])) else []
     with contextlib.suppress(OSError):
-        landlock.restrict(folder, readable=[*readable.paths(own_proc=False, gpu=False), *also_readable])
+        landlock.restrict(folder, readable=[*readable.paths(own_proc=False, gpu=False), *also_readable, *itself])
     with contextlib.suppress(OSError):
         seccomp.install(allow_processes=True, allow_unix_sockets=False)
     os.execvp(command[0], command)

@@ -56,7 +56,8 @@ def _run_in(folder: Path, found: Found, settings: Settings, libraries: Libraries
         "packages": settings.packages, "runtime": str(libraries.runtime), "torch": str(libraries.torch),
     }  # fmt: skip
     (folder / "request.json").write_text(json.dumps(request))
-    code = _execute(folder, settings)
+    places = [found.path, *([found.reference] if found.reference else []), libraries.runtime, libraries.torch]
+    code = _execute(folder, settings, [str(place.resolve().parent) for place in places])
     died = {"died": True} if code is not None and code > _SIGNAL else {}
     with contextlib.suppress(OSError, ValueError):
         result = json.loads((folder / "result.json").read_text())
@@ -67,9 +68,10 @@ def _run_in(folder: Path, found: Found, settings: Settings, libraries: Libraries
     return {"built": None, "ran": False, "reason": reason, **died}
 
 
-def _execute(folder: Path, settings: Settings) -> int | None:
+def _execute(folder: Path, settings: Settings, readable: list[str]) -> int | None:
     """The exit code, or None when time ran out."""
-    limits = [str(os.getpid()), str(folder), str(4 * settings.seconds), str(settings.memory_bytes)]
+    places = os.pathsep.join([*readable, *settings.packages])
+    limits = [str(os.getpid()), str(folder), str(4 * settings.seconds), str(settings.memory_bytes), places]
     python = [sys.executable, "-I", "-m"]
     builder = [*python, "robust_kbench.worker.builder", *limits, "--"]
     command = [*builder, *python, "robust_kbench.emulator.survey.child", str(folder / "request.json")]
