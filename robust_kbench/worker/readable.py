@@ -29,11 +29,10 @@ def paths(*, own_proc: bool, gpu: bool) -> list[str]:
 
     `own_proc`: /proc shows nothing but the sandbox's own processes. Elsewhere it shows those of the user.
     """
-    found = [*_SYSTEM, *_python(), *_toolchains(), *(["/proc"] if own_proc else [f"/proc/{name}" for name in _PROC])]
-    found += _GPU if gpu else ()
-    for name in _VARIABLES:
-        found += os.environ.get(name, "").split(os.pathsep)
-    return [path for path in dict.fromkeys(found) if path and not _is_too_much(path)]
+    system = [*_SYSTEM, *(["/proc"] if own_proc else [f"/proc/{name}" for name in _PROC]), *(_GPU if gpu else ())]
+    named = [path for name in _VARIABLES for path in os.environ.get(name, "").split(os.pathsep)]
+    installed = [path for path in (*_python(), *_toolchains(), *named) if path and not _is_too_much(path)]
+    return list(dict.fromkeys([*system, *installed]))  # some service's home lies in /usr, which it needs all the same
 
 
 def _python() -> Iterable[str]:
@@ -41,7 +40,7 @@ def _python() -> Iterable[str]:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     yield package
     yield from (sys.prefix, sys.base_prefix, sys.exec_prefix)
-    yield from (path for path in sys.path if os.path.abspath(path) != os.path.dirname(package))
+    yield from (path for path in sys.path if not os.path.exists(os.path.join(path, "pyproject.toml")))
 
 
 def _toolchains() -> Iterable[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,10 +108,31 @@ def test_a_compiler_embeds_nothing_of_the_users(evaluator: Evaluator, submit: Su
 
 def test_a_home_directory_is_never_among_what_may_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # A compiler in ~/bin would make its prefix, which is the home directory, readable.
-    home = os.path.expanduser(f"~{readable._user()}")
+    home = os.path.expanduser(f"~{pwd.getpwuid(os.getuid()).pw_name}")
     monkeypatch.setattr(shutil, "which", lambda tool: f"{home}/bin/{tool}")
     monkeypatch.setenv("CUDA_HOME", os.path.dirname(home) or "/")
     monkeypatch.setenv("LD_LIBRARY_PATH", f"{tmp_path}/lib:/")
     found = readable.paths(own_proc=False, gpu=False)
     assert f"{tmp_path}/lib" in found
     assert not {home, os.path.dirname(home), "/"} & set(map(os.path.realpath, found))
+
+
+def test_what_is_installed_beside_us_can_be_read_and_a_checkout_cannot(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    beside_us, checkout = str(PACKAGE.parent), tmp_path / "checkout"
+    checkout.mkdir()
+    (checkout / "pyproject.toml").touch()
+    monkeypatch.setattr(sys, "path", [beside_us, str(checkout), str(tmp_path / "site-packages")])
+    is_checkout = (PACKAGE.parent / "pyproject.toml").exists()
+    found = readable.paths(own_proc=False, gpu=False)
+    assert str(tmp_path / "site-packages") in found
+    assert str(checkout) not in found
+    assert (beside_us in found) is not is_checkout
+    monkeypatch.setattr(os.path, "exists", lambda path: False)  # we are installed, for one user, beside torch
+    assert beside_us in readable.paths(own_proc=False, gpu=False)
+
+
+def test_a_user_whose_home_lies_in_a_system_folder_can_run_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "expanduser", lambda path: "/usr/sbin")
+    assert "/usr" in readable.paths(own_proc=False, gpu=False)
