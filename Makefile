@@ -48,7 +48,7 @@ soak: $(STAMP)
 	for kernel in $(wordlist 1,50,$(SOAKED_$(DEVICE)) $(SOAKED_$(DEVICE)) $(SOAKED_$(DEVICE))); do \
 	  $(BIN)/kbench evaluate $$kernel --device $(DEVICE) --tier full || exit 1; done
 
-# How far a speedup can be believed: equal kernels, planted slow-downs, and the peers' way beside it. An hour, alone.
+# How far a speedup can be believed: equal kernels, planted slow-downs, and the peers' way beside it. Two hours, alone.
 timing: $(STAMP)
 	$(BIN)/python tests/perf/paired_timing.py
 

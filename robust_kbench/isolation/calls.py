@@ -83,13 +83,9 @@ class Caller:
 
         def fill() -> None:
             started = time.perf_counter_ns()
-            for item in placed.values():
-                self._arena.bytes_of(item.slot).copy_(item.content)
-            for slot in outputs.values():
-                self._arena.bytes_of(slot).fill_(_POISON)
-            slots = [*(item.slot for item in placed.values()), *outputs.values()]
+            slots = self._hand_over(placed, outputs)
             began.handing_ns = time.perf_counter_ns() - started
-            before([self._arena.bytes_of(slot) for slot in slots])
+            before(slots)
             began.turn = schedule.look(worker.pid)
 
         request = {
@@ -117,6 +113,16 @@ class Caller:
             threads_before=began.turn.threads,
             threads_after=after.threads,
         )
+
+    def _hand_over(self, placed: dict[str, _Placed], outputs: dict[str, Slot]) -> list[torch.Tensor]:
+        """Write inputs and poison; the bytes of all slots."""
+        taken = [(self._arena.bytes_of(item.slot), item.content) for item in placed.values()]
+        poisoned = [self._arena.bytes_of(slot) for slot in outputs.values()]
+        for slot, content in taken:
+            slot.copy_(content)
+        for slot in poisoned:
+            slot.fill_(_POISON)
+        return [*(slot for slot, _ in taken), *poisoned]
 
     def _request(
         self,

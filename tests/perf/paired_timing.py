@@ -1,6 +1,6 @@
 """How far timing can be believed: equal kernels, planted slow-downs, and what the harness costs between calls.
 
-    python tests/perf/paired_timing.py                     the whole table, about an hour on a quiet machine
+    python tests/perf/paired_timing.py                     the whole table, up to two hours on a quiet machine
     python tests/perf/paired_timing.py --comparisons 6 --trials 4
     python tests/perf/paired_timing.py share               only the share of time that is spent in kernels
 
