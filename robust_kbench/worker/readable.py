@@ -20,7 +20,8 @@ _PROC = (
     "devices", "modules",
 )  # fmt: skip
 _GPU = ("/dev", "/sys", "/run/nvidia-persistenced", "/run/nvidia-fabricmanager")
-_TOOLS = ("g++", "nvcc", "ncu", "compute-sanitizer", "addr2line")
+_TOOLS = ("g++", "gcc", "clang", "nvcc", "ncu", "compute-sanitizer", "addr2line")  # Triton compiles with gcc or clang,
+_NAMED_TOOLS = ("CC", "CXX")  # or with what these variables name
 _VARIABLES = ("LD_LIBRARY_PATH", "CUDA_HOME")
 
 
@@ -45,9 +46,9 @@ def _python() -> Iterable[str]:
 
 def _toolchains() -> Iterable[str]:
     """Where compilers live that are not part of the system, such as those of an environment of conda's."""
-    for tool in _TOOLS:
-        if found := shutil.which(tool):
-            yield os.path.dirname(os.path.dirname(os.path.realpath(found)))
+    for tool in (*_TOOLS, *(os.environ.get(name, "") for name in _NAMED_TOOLS)):
+        if found := shutil.which(tool):  # a program, a link to one, or a script that calls one beside it
+            yield from (os.path.dirname(os.path.dirname(path)) for path in (found, os.path.realpath(found)))
 
 
 def _is_too_much(path: str) -> bool:

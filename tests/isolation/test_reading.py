@@ -117,6 +117,18 @@ def test_a_home_directory_is_never_among_what_may_be_read(monkeypatch: pytest.Mo
     assert not {home, os.path.dirname(home), "/"} & set(map(os.path.realpath, found))
 
 
+@pytest.mark.parametrize("named_by", ["PATH", "CC"])
+def test_a_compiler_and_what_lies_beside_it_can_be_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named_by: str
+) -> None:
+    compiler = tmp_path / "toolchain" / "bin" / "gcc"
+    compiler.parent.mkdir(parents=True)
+    compiler.write_text("#!/bin/sh\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv(named_by, str(compiler.parent if named_by == "PATH" else compiler))
+    assert str(tmp_path / "toolchain") in readable.paths(own_proc=False, gpu=False)
+
+
 def test_what_is_installed_beside_us_can_be_read_and_a_checkout_cannot(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
