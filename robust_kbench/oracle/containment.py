@@ -3,6 +3,10 @@
 An infinity often cancels, in the reference as in a kernel, but not in the same order: 1 / inf is a zero, inf / inf is
 not, and the rectifier of either is a number. An element that a NaN in the place of every infinity would reach may
 therefore be right or not finite; one that it would not reach must be right.
+
+PyTorch itself does not always keep to that: with bfloat16 on processors with AMX its matrix products read a row of odd
+length to the end of a tile, and multiply what stands there, the beginning of the next row, by zeros. A NaN then spoils
+two rows. Where it does so in a case, that case does not ask more of others.
 """
 
 from __future__ import annotations
@@ -36,12 +40,16 @@ class Contained:
         return torch.where(self._reached & due.isfinite() & ~answer.isfinite(), due, answer)
 
 
-def reached(reference: Reference, inputs: Inputs) -> Mapping[str, torch.Tensor]:
-    """For every output, where a NaN in the place of each infinity of the inputs arrives."""
+def reached(reference: Reference, inputs: Inputs, native: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+    """For every output, where a NaN in the place of each infinity of the inputs arrives.
+
+    `native` are PyTorch's answers: where one of them is NaN beyond that, an output counts as reached everywhere.
+    """
     values = {
         name: value.masked_fill(value.isinf(), torch.nan)
         if isinstance(value, torch.Tensor) and value.dtype.is_floating_point
         else value
         for name, value in inputs.values.items()
     }
-    return {name: tensor.isnan() for name, tensor in reference.exact(Inputs(values)).items()}
+    found = {name: tensor.isnan() for name, tensor in reference.exact(Inputs(values)).items()}
+    return {name: there | (native[name].isnan() & ~there).any() for name, there in found.items()}

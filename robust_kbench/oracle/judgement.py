@@ -8,7 +8,7 @@ from typing import Protocol
 
 import torch
 
-RULE = "three-metric-v2"
+RULE = "three-metric-v3"
 """Version of everything that decides about an output; raised whenever a verdict can change."""
 
 

@@ -106,7 +106,7 @@ class Judge:
             name: standard_for(self._task, name, case, inputs, exact, native, around) for name in self._task.outputs
         }
         if case.probe == "nonfinite" and self._task.nonfinite == "contain":
-            spoilt = reached(self._reference, inputs)
+            spoilt = reached(self._reference, inputs, native)
             standards = {name: Contained(own, exact[name], spoilt[name]) for name, own in standards.items()}
         return Expected(exact, native, standards)
 

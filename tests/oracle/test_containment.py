@@ -47,3 +47,34 @@ def test_a_mismatch_of_such_a_case_is_explained_at_its_element() -> None:
     words = expected.explain("y", {"y": answer}, expected.judge({"y": answer})["y"])
     assert words.startswith("y[2, 3]: got nan, expected 12")
     assert "1 of 12 wrong" in words
+
+
+class Spreading(Reference):
+    """PyTorch on a processor whose matrix products carry a NaN over into the row before."""
+
+    def native(self, inputs: Inputs) -> dict[str, torch.Tensor]:
+        answers = super().native(inputs)
+        x = inputs.tensors["x"]
+        if not x.isfinite().all() and x.shape[1] % 2:
+            answers["y"][0] = torch.nan
+        return answers
+
+
+@pytest.mark.parametrize(
+    ("cols", "value", "is_accepted"),
+    [
+        pytest.param(5, torch.nan, True, id="where PyTorch spreads it, nobody need keep it"),
+        pytest.param(5, 7.0, False, id="but what is finite must be right"),
+        pytest.param(4, torch.nan, False, id="where PyTorch keeps it, so must others"),
+    ],
+)
+def test_others_need_keep_a_nan_no_better_than_pytorch_does(cols: int, value: float, is_accepted: bool) -> None:
+    x = torch.arange(1.0, 3 * cols + 1).reshape(3, cols)
+    x[1, 2] = torch.nan
+    inputs = Inputs({"x": x, "weight": torch.ones(cols)})
+    case = make_case(axes={"rows": 3, "cols": cols}, probe="nonfinite")
+    expected = Judge(RECTIFIED.spec, Spreading(RECTIFIED)).expect(case, inputs)
+    answer = torch.relu(x)
+    assert expected.judge({"y": answer})["y"].is_accepted
+    answer[2, 1] = value
+    assert expected.judge({"y": answer})["y"].is_accepted == is_accepted
