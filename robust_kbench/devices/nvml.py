@@ -6,9 +6,11 @@ Whatever the driver does not tell is `unknown`, or None: a laptop's has no vbios
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -34,8 +36,10 @@ _SMI_FIELDS: Mapping[str, str] = {
     "power_limit": "power.limit",
     "ecc": "ecc.mode.current",
     "mig": "mig.mode.current",
+    "capability": "compute_cap",
     "uuid": "uuid",
 }
+_CAPABILITY = re.compile(r"(\d{1,2})\.(\d)")
 _SMI_SAMPLE = "clocks.sm,clocks.mem,power.draw,temperature.gpu,clocks_throttle_reasons.active"
 
 
@@ -108,7 +112,7 @@ class Nvml:
         """What does not change, as text; the unique name only as a digest."""
         nvml = self._nvml
         memory, ecc, mig = self._get("MemoryInfo"), self._get("EccMode"), self._get("MigMode")
-        limit_mw = self._get("EnforcedPowerLimit")
+        limit_mw, capability = self._get("EnforcedPowerLimit"), self._get("CudaComputeCapability")
         return {
             "device": _text(self._get("Name")),
             "driver": _text(self._try(nvml.nvmlSystemGetDriverVersion)),
@@ -119,6 +123,7 @@ class Nvml:
             "power_limit": UNKNOWN if limit_mw is None else f"{limit_mw / 1e3:.0f} W",
             "ecc": _switch(ecc),
             "mig": _switch(mig),
+            "capability": UNKNOWN if capability is None else f"{capability[0]}.{capability[1]}",
             "uuid_hash": digest(_text(self._get("UUID"))),
         }
 
@@ -193,6 +198,15 @@ def has_driver() -> bool:
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             return Smi(first_visible()).facts()["device"] not in ("", UNKNOWN)
     return False
+
+
+@functools.cache
+def architecture() -> str | None:
+    """The first visible device's, as compilers call it, such as sm_90; None where there is none."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        if match := _CAPABILITY.fullmatch(open_source(first_visible()).facts().get("capability", "")):
+            return f"sm_{match[1]}{match[2]}"
+    return None
 
 
 def digest(uuid: str) -> str:

@@ -1,4 +1,4 @@
-"""Kernels elsewhere than in launches: their `__launch_bounds__`, and runtime functions that take a kernel."""
+"""Kernels elsewhere than in launches: what stands in their heads, and runtime functions that take a kernel."""
 
 from __future__ import annotations
 
@@ -36,6 +36,14 @@ _CASTS = frozenset(["reinterpret_cast", "static_cast", "const_cast"])
 _VOID_POINTER = {"const", "void", "*"}
 
 Span = tuple[int, int]
+
+
+def rewrite_keywords(source: Source) -> None:
+    """`__noinline__` cannot be a macro: newer headers of libstdc++ spell the attribute like that."""
+    for stream in source.streams:
+        for index in stream.find("__noinline__"):
+            if stream.text(index - 1) not in ("(", ","):
+                source.replace(stream, index, index + 1, "__attribute__((noinline))")
 
 
 def rewrite_launch_bounds(source: Source) -> None:

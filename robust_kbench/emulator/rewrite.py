@@ -33,6 +33,7 @@ def rewrite(text: str, name: str, files: Collection[str] = ()) -> Rewritten:
     spins = _spins(source)
     has_assembly = inline_assembly.rewrite(source)
     launches.rewrite(source)
+    kernels.rewrite_keywords(source)
     kernels.rewrite_launch_bounds(source)
     kernels.rewrite_references(source)
     shared_memory.rewrite(source)

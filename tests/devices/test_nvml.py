@@ -24,6 +24,7 @@ FACTS = {
     "power_limit": "700 W",
     "ecc": "on",
     "mig": "off",
+    "capability": "9.0",
     "uuid_hash": nvml.digest("GPU-1234"),
 }
 
@@ -55,6 +56,7 @@ class Library:
             "DeviceGetMemoryInfo": lambda _: types.SimpleNamespace(total=143771 << 20, free=1 << 30),
             "DeviceGetEccMode": lambda _: [1, 1],
             "DeviceGetMigMode": lambda _: [0, 0],
+            "DeviceGetCudaComputeCapability": lambda _: (9, 0),
             "DeviceGetEnforcedPowerLimit": lambda _: 700_000,
             "DeviceGetMaxClockInfo": lambda _, which: {1: 1980, 2: 3201}[which],
             "DeviceGetClockInfo": lambda _, which: {1: 1755, 2: 3201}[which],
@@ -138,7 +140,7 @@ case "$*" in
   *compute-apps*) printf '11\\n12\\n' ;;
   *memory.free*) echo '1024 MiB' ;;
   *nounits*) echo '1755, 3201, 345.60, 41, 0x0000000000000004' ;;
-  *) echo 'NVIDIA H200, 570.1, [N/A], 143771 MiB, 1980 MHz, 3201 MHz, 700.00 W, Enabled, [N/A], GPU-1234' ;;
+  *) echo 'NVIDIA H200, 570.1, [N/A], 143771 MiB, 1980 MHz, 3201 MHz, 700.00 W, Enabled, [N/A], 9.0, GPU-1234' ;;
 esac
 """
 
@@ -162,6 +164,21 @@ def test_without_the_library_nvidia_smi_tells_the_same() -> None:
     }
     assert Smi("0").sample() == Sample(1755, 3201, 345.6, 41, 0x4, 2)
     assert Smi("0").free_bytes() == 1 << 30
+
+
+@pytest.mark.usefixtures("smi")
+def test_compilers_are_told_the_devices_architecture() -> None:
+    nvml.architecture.cache_clear()
+    assert nvml.architecture() == "sm_90"
+    nvml.architecture.cache_clear()
+
+
+def test_without_a_device_there_is_no_architecture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    nvml.architecture.cache_clear()
+    assert nvml.architecture() is None
+    nvml.architecture.cache_clear()
 
 
 @pytest.mark.usefixtures("smi")

@@ -122,6 +122,20 @@ def test_launch_bounds_move_into_the_kernel(head: str, rest: str) -> None:
     assert rewritten(head + " { f(); }") == rest + " { ::kbemu::launch_bounds(256); f(); }"
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("__device__ __noinline__ int f();", "__device__ __attribute__((noinline)) int f();"),
+        ("__noinline__ __device__ int f();", "__attribute__((noinline)) __device__ int f();"),
+        ("#define APART __noinline__\n", "#define APART __attribute__((noinline))\n"),
+        ("__attribute__((__noinline__)) int f();", "__attribute__((__noinline__)) int f();"),
+        ("__attribute__((cold, __noinline__)) int f();", "__attribute__((cold, __noinline__)) int f();"),
+    ],
+)
+def test_a_keyword_of_cuda_is_told_from_the_attribute_that_is_spelt_like_it(source: str, expected: str) -> None:
+    assert rewritten(source) == expected
+
+
 @pytest.mark.parametrize("bounds", ["256, 2", "T::threads", "A<B, C>::n, f(1, 2)", "N * 32, 1"])
 def test_launch_bounds_can_be_any_expressions(bounds: str) -> None:
     source = f"__global__ void __launch_bounds__({bounds}) k(T x = T{{}}) {{ }}"

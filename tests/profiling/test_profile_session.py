@@ -6,6 +6,7 @@ import pytest
 from conftest import Submit
 from kernels import CPP_ANSWER, RIGHT, native, python
 
+from robust_kbench.devices import nvml
 from robust_kbench.errors import UsageError
 from robust_kbench.profiling import session, summary
 from robust_kbench.profiling.architectures import USUAL, architectures
@@ -114,5 +115,7 @@ def test_the_page_shows_what_each_report_found() -> None:
 
 def test_machine_code_is_for_the_usual_architectures_unless_there_is_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert architectures("cpu") == USUAL
-    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr(nvml, "architecture", lambda: None)
     assert architectures("cuda") == USUAL
+    monkeypatch.setattr(nvml, "architecture", lambda: "sm_100")
+    assert architectures("cuda") == ("sm_100",)

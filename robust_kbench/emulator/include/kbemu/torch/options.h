@@ -8,12 +8,6 @@
 
 // Conversions between at::Half and __half, and a few names, exist for a CUDA compiler alone. The other headers are read
 // as by a compiler without CUDA: as for CUDA they would need thrust and more.
-// libstdc++ spells an attribute like CUDA's keyword.
-#pragma push_macro("__noinline__")
-#undef __noinline__
-#include <memory>
-#pragma pop_macro("__noinline__")
-
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 #include <torch/headeronly/core/TensorAccessor.h>

@@ -2,8 +2,6 @@
 #pragma push_macro("__CUDACC__")
 #pragma push_macro("__NVCC__")
 #pragma push_macro("__CUDA_ARCH__")
-#pragma push_macro("__noinline__")
 #undef __CUDACC__
 #undef __NVCC__
 #undef __CUDA_ARCH__
-#undef __noinline__
