@@ -26,6 +26,7 @@ from robust_kbench.devices.limits import known_limits
 from robust_kbench.errors import BuildError, HarnessError, KBenchError, SpecError, Unsupported, UsageError
 from robust_kbench.guards import agreement, floor
 from robust_kbench.isolation.pool import WarmPool, flavour_of
+from robust_kbench.labels import labels_of
 from robust_kbench.oracle.judgement import RULE
 from robust_kbench.oracle.reference import Reference, precision_facts
 from robust_kbench.oracle.verdict import Judge
@@ -330,6 +331,7 @@ class _Run:
             reason=printable(outcome.reason)[:4000],
             log=printable(outcome.log)[-4000:],
             findings=tuple(outcome.findings),
+            labels=labels_of(self._submission),
             cases=tuple(outcome.cases),
             search=outcome.search,
             timings=tuple(outcome.timings),

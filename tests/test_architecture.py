@@ -17,13 +17,13 @@ ROOT = Path(robust_kbench.__file__).parent
 ROWS: tuple[set[str], ...] = (
     {"version", "errors", "progress", "folders", "catalogue", "machine_lock"},
     {"schema"},
-    {"registry", "stopwatch", "emulator"},
+    {"registry", "stopwatch", "emulator", "labels"},
     {"cases", "languages", "devices", "guards", "worker", "store"},
     {"oracle", "isolation", "emulation"},
     {"baselines", "contestant", "audit"},
     {"checking", "search", "timing", "doctor"},
     {"evaluate", "scoring", "profiling"},
-    {"leaderboard", "plots"},
+    {"leaderboard", "plots", "redteam"},
     {"cli", "pytest_plugin", "scaffold"},
     {"__main__"},
 )  # fmt: skip

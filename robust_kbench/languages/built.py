@@ -20,7 +20,8 @@ SOURCES = "source"
 class Built:
     """A loadable artefact of one submission and dtype. `log` holds the compiler's warnings.
 
-    `needs` are folders, beside its own, from which it loads something.
+    `needs` are folders, beside its own, from which it loads something. `plan` says how the kernels of abi launch are
+    launched (see languages.launches).
     """
 
     path: Path
@@ -32,6 +33,7 @@ class Built:
     environment: Mapping[str, str] = field(default_factory=dict)
     log: str = ""
     needs: tuple[Path, ...] = ()
+    plan: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -48,6 +50,7 @@ class Built:
             "device": device,
             "execution": self.execution,
             "environment": dict(self.environment),
+            "plan": dict(self.plan),
         }
 
 

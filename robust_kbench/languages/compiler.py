@@ -14,6 +14,7 @@ from pathlib import Path
 from robust_kbench.errors import BuildError
 from robust_kbench.languages.built import SOURCES
 
+BUILDER_COMMAND = (sys.executable, "-I", "-m", "robust_kbench.worker.builder")
 _LOG_CHARACTERS = 4000
 _FIRST_ERROR = re.compile(r"^.*?(?:error|undefined reference|not defined)\b.*$", re.MULTILINE | re.IGNORECASE)
 
@@ -41,7 +42,7 @@ def run(
     limits = [str(os.getpid()), str(folder), str(timeout_s), str(memory_bytes), os.pathsep.join(map(str, readable))]
     with open(folder / "compiler.log", "w+b") as log:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "robust_kbench.worker.builder", *limits, "--", *command],
+            [*BUILDER_COMMAND, *limits, "--", *command],
             cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
         try:

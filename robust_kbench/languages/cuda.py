@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from robust_kbench.devices import nvml
 from robust_kbench.emulator import report, rewrite, toolchain, torch_headers
 from robust_kbench.errors import BuildError, Unsupported
-from robust_kbench.languages import compiler, cpp, signature
+from robust_kbench.languages import compiler, cpp, launches, signature
 from robust_kbench.languages.built import SOURCES, Built, write_sources
 from robust_kbench.schema.defect import Defect
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType, Task
 
 _TIMEOUT_S = 120
+_FIRST_WITH_OWN_INSTRUCTIONS = 90
 _TORCH_TIMEOUT_S = 300
 _MEMORY_BYTES = 8 << 30
 _LOOK_UP_TIMEOUT_S = 30
@@ -49,8 +51,12 @@ class _Job:
 
 def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceKind, folder: Path) -> Built:
     """Compile to a shared object for the device, or for the emulator. Raises BuildError and Unsupported."""
+    if submission.abi == "launch":
+        launches.check(submission, task)
+    if device == "cuda" and submission.abi == "launch":
+        return _compile_device_code(submission, task, dtype, folder)
     if device == "cuda":
-        return _compile(submission, task, dtype, folder, architecture=["-arch=native"])
+        return _compile(submission, task, dtype, folder, architecture=[_for_this_device()])
     return emulate(submission, task, dtype, folder, checked=False)
 
 
@@ -59,6 +65,8 @@ def emulate(submission: Submission, task: Task, dtype: FloatDType, folder: Path,
 
     Raises Unsupported for what the emulator cannot run, and BuildError for what no compiler accepts.
     """
+    if submission.abi == "launch":
+        submission = launches.with_host_code(submission, task)
     library = toolchain.runtime_library()
     rewritten = rewrite.rewrite_tree(submission.sources)
     job = _Job(submission, task, dtype, folder)
@@ -155,6 +163,30 @@ def _compile(
         command += ["-Xlinker", f"--require-defined={submission.symbol}"]
         log = compiler.run(command, folder, timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
     return Built(target, submission.symbol, submission.abi, log=log)
+
+
+def _for_this_device() -> str:
+    """Nvcc's flag for the machine code of the device at hand, which a compiler in a sandbox cannot ask.
+
+    From Hopper on with the instructions that only that very generation has.
+    """
+    own = nvml.architecture()
+    if own is None:
+        return "-arch=native"
+    return f"-arch={own}a" if int(own.removeprefix("sm_")) >= _FIRST_WITH_OWN_INSTRUCTIONS else f"-arch={own}"
+
+
+def _compile_device_code(submission: Submission, task: Task, dtype: FloatDType, folder: Path) -> Built:
+    """A cubin, which holds kernels and nothing that a processor could run, and the plan by which they are launched."""
+    if (nvcc := shutil.which("nvcc")) is None:
+        raise Unsupported(_NEEDS_COMPILER)
+    entry = write_sources(submission, folder)
+    target = folder / f"kernel_{dtype}.cubin"
+    element = f"-DKBENCH_T={signature.element_type('cuda', dtype)}"
+    command = [nvcc, "-cubin", "-std=c++17", f"-I{cpp.INCLUDE}", _for_this_device(), element, "-include", "kbench.h"]
+    command += [*(submission.file.build or ["-O3"]), str(entry), "-o", str(target)]
+    log = compiler.run(command, folder, timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
+    return Built(target, submission.symbol, "launch", log=log, plan=launches.plan(submission, task))
 
 
 def defects(reports: Sequence[Mapping[str, Any]], built: Built, submission: Submission) -> tuple[Defect, ...]:

@@ -17,8 +17,8 @@ COLUMNS = (
     "task", "task_version", "device", "dtype", "rank", "submission", "author", "language", "abi", "precision",
     "status", "reason", "verdict", "speedup", "speedup_low", "speedup_high", "margin", "worst_speedup", "vs",
     "vs_eager", "vs_compile", "nominated_speedup", "runs", "median_us", "baseline_median_us", "hot_us", "floor_share",
-    "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "execution", "tier", "handshake", "isolation",
-    "rule", "kbench", "seed", "submission_digest", "task_digest", "started_at",
+    "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "labels", "execution", "tier", "handshake",
+    "isolation", "rule", "kbench", "seed", "submission_digest", "task_digest", "started_at",
 )  # fmt: skip
 Row = dict[str, Any]
 _RANKED_TOGETHER = ("task", "task_version", "device", "dtype", "precision", "rule", "kbench")
@@ -101,6 +101,7 @@ def _row(record: RunRecord, dtype: str, scored: DtypeScore | None) -> Row:
         "cases_passed": sum(case.status == "passed" for case in mine),
         "cases_drawn": len(mine),
         "findings": len(record.findings),
+        "labels": "; ".join(record.labels),
         "execution": record.execution,
         "tier": record.tier,
         "handshake": record.handshake,

@@ -22,6 +22,10 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+_SIGNS: Mapping[type[ast.operator | ast.cmpop], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.LtE: "<=", ast.Lt: "<", ast.GtE: ">=", ast.Gt: ">", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
 _MAX_LENGTH = 200
 
 
@@ -65,6 +69,24 @@ def evaluate(expression: str | int, axes: Mapping[str, int]) -> int:
         raise ValueError(f"{expression!r}: unknown axis {error}; known: {', '.join(axes)}") from None
     except ZeroDivisionError:
         raise ValueError(f"{expression!r}: division by zero with {dict(axes)}") from None
+
+
+def postfix(expression: str | int) -> list[int | str]:
+    """`expression` as a program for a stack: integers, names of axes and operators, each after what it applies to."""
+    return [expression] if isinstance(expression, int) else _postfix(_parse(expression))
+
+
+def _postfix(node: ast.expr) -> list[int | str]:
+    match node:
+        case ast.Constant(value=int(value)):
+            return [value]
+        case ast.Name(id=name):
+            return [name]
+        case ast.BinOp(left=left, op=op, right=right):
+            return [*_postfix(left), *_postfix(right), _SIGNS[type(op)]]
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return [*_postfix(left), *_postfix(right), _SIGNS[type(op)]]
+    raise ValueError(f"{ast.unparse(node)!r}: chained comparisons are not allowed")
 
 
 def _value(node: ast.expr, axes: Mapping[str, int]) -> int:

@@ -42,6 +42,8 @@ class Observation:
     left there, both while the worker was stopped. `reports` is what the emulator's checker said, `defects` the same
     with its lines looked up. `repetition` compares its answer with that of an earlier call on equal inputs.
 
+    `outside_ns` is the processor time that the worker's processes used between WAKE and their stop, less what was on
+    the clock; `peer_outside_ns` is the same of the baselines, as a rule.
     `waited_ns` is how long the worker, from WAKE to its stop, stood in a run queue behind foreign processes.
     `threads_before` and `threads_after` count the tree's threads while it was stopped.
 
@@ -73,6 +75,8 @@ class Observation:
     reports: tuple[Mapping[str, Any], ...] = ()
     defects: tuple[Defect, ...] = ()
     repetition: Repetition | None = None
+    outside_ns: int = 0
+    peer_outside_ns: int | None = None
     waited_ns: int = 0
     threads_before: int | None = None
     threads_after: int | None = None

@@ -18,7 +18,9 @@ from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layo
 SCHEMA_VERSION = 1
 MAX_RECORD_BYTES = 256 * 1024
 MAX_FOREIGN_LOAD = 0.05
-REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp", "landlock"})
+REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp"})
+FILE_LAYERS = frozenset({"landlock", "private root"})
+"""One of these must be in force besides: what keeps a submission from the files of others."""
 _MAX_NS = 2**32 - 1  # samples above 4.29 s are stored as this; no timed binding comes near
 
 
@@ -155,6 +157,7 @@ class RunRecord(Strict):
     reason: str = Field(default="", max_length=4000)
     log: str = Field(default="", max_length=4000, description="end of the compiler's or the worker's output")
     findings: tuple[Finding, ...] = ()
+    labels: tuple[str, ...] = Field(default=(), description="what the source looks like it does; decides nothing")
     cases: tuple[CaseResult, ...] = ()
     search: Search | None = None
     timings: tuple[Timing, ...] = ()
@@ -190,6 +193,7 @@ class RunRecord(Strict):
             and self.tier != "quick"
             and self.handshake == "spin"
             and set(self.isolation) >= REQUIRED_LAYERS
+            and not FILE_LAYERS.isdisjoint(self.isolation)
             and bool(self.timings)
             and all(session.is_quiet for timing in self.timings for session in timing.sessions)
         )

@@ -10,16 +10,18 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from robust_kbench.schema import arithmetic
 from robust_kbench.schema.documents import Strict
+from robust_kbench.schema.launch import MAX_LAUNCHES, Launch
 from robust_kbench.schema.task import FloatDType, Precision, TaskName
 
 Language = Literal["python", "triton", "cpp", "cuda"]
-Abi = Literal["value", "destination", "c", "torch"]
+Abi = Literal["value", "destination", "c", "torch", "launch"]
 ABIS: dict[str, tuple[Abi, ...]] = {
     "python": ("value", "destination"),
     "triton": ("value", "destination"),
     "cpp": ("c", "torch"),
-    "cuda": ("c", "torch"),
+    "cuda": ("c", "torch", "launch"),
 }
 # Flags that change how code is generated and nothing else: no paths, no plugins, no linker or preprocessor input.
 _FLAG = re.compile(
@@ -45,6 +47,10 @@ class SubmissionFile(Strict):
     precision: Precision | None = Field(default=None, description="default: the task's contract")
     dtypes: tuple[FloatDType, ...] | None = Field(default=None, description="default: all dtypes of the task")
     build: tuple[str, ...] = Field(default=(), max_length=16, description="compiler flags from the allow-list")
+    launches: tuple[Launch, ...] = Field(default=(), max_length=MAX_LAUNCHES, description="abi launch: one by one")
+    scratch: dict[str, int | str] = Field(
+        default_factory=dict, max_length=16, description="abi launch: name -> bytes, an expression over axes"
+    )
 
     @field_validator("build")
     @classmethod
@@ -69,12 +75,23 @@ class SubmissionFile(Strict):
             raise ValueError("the file must lie inside the submission's directory")
         return entry_point
 
+    @field_validator("scratch")
+    @classmethod
+    def _are_sizes(cls, scratch: dict[str, int | str]) -> dict[str, int | str]:
+        for name, size in scratch.items():
+            if not name.isidentifier() or not name.isascii():
+                raise ValueError(f"scratch {name!r:.80} is no name of an argument")
+            arithmetic.names(size)
+        return scratch
+
     @model_validator(mode="after")
     def _abi_fits(self) -> Self:
         if self.abi is not None and self.abi not in ABIS[self.language]:
             raise ValueError(
                 f"abi {self.abi!r} does not exist for {self.language}; use {' or '.join(ABIS[self.language])}"
             )
+        if (self.abi == "launch") != bool(self.launches) or (self.scratch and not self.launches):
+            raise ValueError("launches and scratch belong to abi launch, which needs at least one launch")
         if self.build and self.language in ("python", "triton"):
             raise ValueError(f"build: {self.language} is not compiled, remove the flags")
         return self
@@ -118,6 +135,10 @@ class Submission(Strict):
     @property
     def digest(self) -> str:
         """sha256 over what is executed and how; the directory's name and the author do not count."""
-        content = self.file.model_dump(exclude={"author"}) | {"abi": self.abi, "sources": self.sources}
+        told = {
+            "author",
+            *(() if self.file.launches else ("launches", "scratch")),
+        }  # digests of before stay what they were
+        content = self.file.model_dump(exclude=told) | {"abi": self.abi, "sources": self.sources}
         text = json.dumps(content, sort_keys=True, default=list)
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()

@@ -15,6 +15,10 @@ def load(request: dict[str, Any]) -> Kernel:
     """The submission's entry point. Raises whatever the submission raises while it is imported."""
     if request["abi"] == "c":
         return _load_c(request["path"], request["symbol"])
+    if request["abi"] == "launch":
+        from robust_kbench.worker.cuda import launches
+
+        return launches.load(request["path"], request["plan"])
     if request["abi"] == "torch":
         return _load_extension(request["path"], request["symbol"])
     return _load_python(request["path"], request["symbol"])

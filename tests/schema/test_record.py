@@ -148,6 +148,11 @@ def test_a_record_made_without_a_layer_of_the_sandbox_is_not_ranked(missing: str
     assert not make_record(isolation=layers).is_rankable
 
 
+def test_a_private_root_counts_as_much_as_landlock() -> None:
+    layers = tuple(layer for layer in ALL_LAYERS if layer != "landlock")
+    assert make_record(isolation=(*layers, "private root")).is_rankable
+
+
 @pytest.mark.parametrize("tier", ["full", "final"])
 def test_both_large_tiers_may_be_ranked(tier: str) -> None:
     assert make_record(tier=tier).is_rankable

@@ -77,7 +77,7 @@ def test_a_calling_convention_must_exist_for_the_language(language: str, abi: st
         "python": "value or destination",
         "triton": "value or destination",
         "cpp": "c or torch",
-        "cuda": "c or torch",
+        "cuda": "c or torch or launch",
     }
     if abi in known[language]:
         assert _file(language=language, abi=abi).abi == abi
