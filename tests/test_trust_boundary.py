@@ -325,7 +325,7 @@ def test_nothing_that_a_submission_has_started_runs_while_it_is_stopped(
 
     def look(worker: Worker) -> None:
         for _ in range(5):
-            states.extend(processes.state(pid) for pid in processes.tree(worker.pid))
+            states.extend(processes.state(pid) for pid in processes.tree(worker._init)[1:])
             time.sleep(0.001)
 
     at_every_stop(look)

@@ -10,7 +10,7 @@ from robust_kbench.doctor.diagnosis import Diagnosis
 from robust_kbench.errors import HarnessError, WorkerError
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.pool import Allowance, WarmPool
-from robust_kbench.schema.record import REQUIRED_LAYERS
+from robust_kbench.schema.record import FILE_LAYERS, REQUIRED_LAYERS
 
 _GROUP = "sandbox"
 _ARENA_BYTES = 1 << 20
@@ -53,10 +53,13 @@ def inspect() -> Iterator[Diagnosis]:
 
 def layers(in_force: Collection[str], settings: Path = Path("/proc/sys")) -> Iterator[Diagnosis]:
     """One diagnosis for each layer, with what it takes to get it."""
+    are_files_hidden = not FILE_LAYERS.isdisjoint(in_force)
     for name in LAYERS:
         if name in in_force:
             yield Diagnosis(_GROUP, name, "ok", "in force")
-        elif name in REQUIRED_LAYERS:
+        elif name in FILE_LAYERS and are_files_hidden:
+            yield Diagnosis(_GROUP, name, "ok", "off: a private root takes its place")
+        elif name in REQUIRED_LAYERS | FILE_LAYERS:
             yield Diagnosis(_GROUP, name, "missing", "off: records from here are not ranked", _remedy(name, settings))
         else:
             found = "off: a hostile submission reaches further"

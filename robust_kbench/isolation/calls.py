@@ -86,7 +86,7 @@ class Caller:
             slots = self._hand_over(placed, outputs)
             began.handing_ns = time.perf_counter_ns() - started
             before(slots)
-            began.turn = schedule.look(worker.pid)
+            began.turn = schedule.look(worker.pid, worker.tree())
 
         request = {
             **(more or {}),
@@ -100,7 +100,7 @@ class Caller:
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
         returned = time.perf_counter_ns()
-        after = schedule.look(worker.pid)
+        after = schedule.look(worker.pid, worker.tree())
         seen = self._observe(worker, abi, case, reply, placed, outputs, is_read=is_read)
         if seen.ending != "returned":
             return seen
@@ -109,6 +109,7 @@ class Caller:
             handing_ns=began.handing_ns,
             draining_ns=time.perf_counter_ns() - returned,
             waited_ns=after.waited_since(began.turn),
+            outside_ns=_outside_ns(reply, after.used_since(began.turn)),
             left_processes=after.processes - 1,
             threads_before=began.turn.threads,
             threads_after=after.threads,
@@ -121,7 +122,7 @@ class Caller:
         for slot, content in taken:
             slot.copy_(content)
         for slot in poisoned:
-            slot.fill_(_POISON)
+            _poison(slot)
         return [*(slot for slot, _ in taken), *poisoned]
 
     def _request(
@@ -154,7 +155,7 @@ class Caller:
             flat = tensor.contiguous().reshape(-1)
         else:
             flat = torch.empty(span_of(shape, stride), dtype=tensor.dtype)
-            flat.view(torch.uint8).fill_(_POISON)
+            _poison(flat.view(torch.uint8))
             source = tensor[:1] if layout == "expanded" else tensor  # repeated slices are one place in memory
             flat.as_strided(source.shape, stride).copy_(source)
         return _Placed(slot, flat.view(torch.uint8))
@@ -204,7 +205,7 @@ class Caller:
         distances = {name: self._arena.overrun(slot) for name, slot in slots.items()}
         distances |= self._device_overruns(answer)
         for slot in outputs.values():  # what one worker has written, the next must not find
-            self._arena.bytes_of(slot).fill_(_POISON)
+            _poison(self._arena.bytes_of(slot))
         return Observation(
             case=case,
             ending="returned",
@@ -266,6 +267,15 @@ class Caller:
         if span_of(claim.shape, claim.stride) > _MAX_SPAN_FACTOR * max(1, slot.span):
             return f"returned a view with strides {list(claim.stride)}; return a dense tensor"
         return None
+
+
+def _outside_ns(reply: Reply, used_ns: int | None) -> int:
+    """Processor time off the clock; where it is not known, all of the time in which there could have been any."""
+    return reply.wake_ns if used_ns is None else max(0, used_ns - reply.elapsed_ns)
+
+
+def _poison(memory: torch.Tensor) -> None:
+    memory.fill_(_POISON)
 
 
 def _named(slots: Mapping[str, Slot], *, initialised: Collection[str]) -> list[dict[str, object]]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # importing torch takes a second, in which a warm process can
     from robust_kbench.isolation.arena import Arena
 
 Flavour = Literal["torch", "triton", "inductor"]
+WORKER_COMMAND = (sys.executable, "-I", "-m", "robust_kbench.worker")
 _START_TIMEOUT_S = 120.0
 _PREFIX = "kbench-"
 _ENVIRONMENT = {
@@ -168,7 +169,7 @@ class _WarmProcess:
             # compiles to one in its home.
             cache = str(inductor_cache)
             environment |= {"TORCHINDUCTOR_CACHE_DIR": cache, "TMPDIR": cache, "TRITON_HOME": cache}
-        command = [sys.executable, "-I", "-m", "robust_kbench.worker", flavour, str(theirs.fileno()), str(os.getpid())]
+        command = [*WORKER_COMMAND, flavour, str(theirs.fileno()), str(os.getpid())]
         self._log = open(os.path.join(home, "log"), "w+b")  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
             command, env=environment, cwd=home, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,

@@ -32,6 +32,7 @@ _BIRTH_TIMEOUT_S = 20.0
 _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1 ms
 _PATROL_S = 0.02
 _STOP_TIMEOUT_S = 2.0
+_LEAST_FREE_DISK_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Worker:
         """The sandbox's layers in force, as our own code reported them before it read its first request."""
         self.pid, self._init, self._guardian = self._await_birth()
         self._inherited_bytes = processes.private_bytes(self.pid)
+        self._is_disk_limited = _free_disk_bytes(scratch) > 2 * _LEAST_FREE_DISK_BYTES  # else others have filled it
 
     def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
         """Have the worker import the submission."""
@@ -124,7 +126,7 @@ class Worker:
         stopped: set[int] = set()
         deadline = time.monotonic() + _STOP_TIMEOUT_S
         try:
-            while new := set(self._tree()) - stopped:  # a process may fork while the others are being stopped
+            while new := set(self.tree()) - stopped:  # a process may fork while the others are being stopped
                 if time.monotonic() > deadline:
                     raise TimeoutError("new processes keep turning up")
                 processes.stop(sorted(new))
@@ -132,6 +134,14 @@ class Worker:
         except TimeoutError as error:
             raise self._crash(f"cannot be stopped: {error}") from None
         self._is_stopped = True
+
+    def tree(self) -> list[int]:
+        """The worker and all that it has started, orphans too: those have become children of the first process."""
+        return processes.tree(self._init)[1:] if self._allowance.allow_processes else [self.pid]
+
+    def is_alive(self) -> bool:
+        """Whether the process is there, stopped or not."""
+        return processes.state(self.pid) not in "ZX"
 
     def kill(self) -> None:
         """End the worker and all that it has started; returns when they are gone."""
@@ -161,12 +171,9 @@ class Worker:
         self._drain_log()
         return self._log.decode(errors="replace").strip()
 
-    def _tree(self) -> list[int]:
-        return processes.tree(self.pid) if self._allowance.allow_processes else [self.pid]
-
     def _run(self) -> None:
         if self._is_stopped:
-            processes.resume(self._tree())
+            processes.resume(self.tree())
             self._is_stopped = False
 
     def _send(self, frame: dict[str, Any]) -> None:
@@ -216,11 +223,18 @@ class Worker:
         self._drain_log()
         if self._log_bytes > LOG_LIMIT_BYTES:
             raise self._crash(f"wrote more than {LOG_LIMIT_BYTES >> 20} MiB to stdout and stderr")
-        members = processes.tree(self.pid)
+        members = self.tree()
         if len(members) > self._allowance.processes:
             raise self._crash(f"started more than {self._allowance.processes} processes")
-        if sum(processes.private_bytes(pid) - self._inherited_bytes for pid in members) > self._allowance.memory_bytes:
+        if sum(map(self._own_bytes, members)) > self._allowance.memory_bytes:
             raise self._crash(f"used more than {self._allowance.memory_bytes / 2**30:.1f} GiB of memory")
+        if self._is_disk_limited and _free_disk_bytes(self._scratch) < _LEAST_FREE_DISK_BYTES:
+            raise self._crash(f"left less than {_LEAST_FREE_DISK_BYTES >> 20} MiB of the disk free")
+
+    def _own_bytes(self, pid: int) -> int:
+        """Memory of one of its processes, without what it has inherited and what the judge shares with it."""
+        shared = processes.shared_bytes(pid) - self._arena_bytes - wire.CONTROL_BYTES
+        return processes.private_bytes(pid) - self._inherited_bytes + max(0, shared)
 
     def _crash(self, what: str) -> WorkerCrashed:
         self.kill()
@@ -272,6 +286,11 @@ class Worker:
             while self._log_bytes <= 2 * LOG_LIMIT_BYTES and (part := os.read(self._log_fd, 65536)):
                 self._log_bytes += len(part)
                 self._log = (self._log + part)[-_LOG_TAIL_BYTES:]
+
+
+def _free_disk_bytes(folder: Path) -> int:
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
 
 
 def _nonce() -> int:

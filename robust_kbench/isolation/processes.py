@@ -83,8 +83,17 @@ def children(pid: int) -> list[int]:
 
 def private_bytes(pid: int) -> int:
     """Memory that belongs to `pid` alone or was inherited by it: no files, nothing shared."""
+    return _status_bytes(pid, "RssAnon:")
+
+
+def shared_bytes(pid: int) -> int:
+    """Memory without a file on disk that `pid` shares, or could share, with others."""
+    return _status_bytes(pid, "RssShmem:")
+
+
+def _status_bytes(pid: int, key: str) -> int:
     with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
         for line in file:
-            if line.startswith("RssAnon:"):
+            if line.startswith(key):
                 return int(line.split()[1]) * 1024
     return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from robust_kbench.isolation import schedule
@@ -28,9 +28,14 @@ class Call(Protocol):
 
 
 def gather(
-    case: str, candidate: Call, baseline: Call, timed: Sequence[Observation], pid: int, hidden_ns: int
+    case: str,
+    candidate: Call,
+    baseline: Call,
+    timed: Sequence[Observation],
+    members: Callable[[], Sequence[int]],
+    hidden_ns: int,
 ) -> Agreement:
-    """Facts for T5, T6, T7 and T10. `timed` are scored calls of the candidate, `pid` is its worker.
+    """Facts for T5, T6, T7 and T10. `timed` are scored calls of the candidate, `members` tells its processes.
 
     `hidden_ns`: how much of the host's launches is hidden behind what holds the device.
     """
@@ -46,7 +51,7 @@ def gather(
         amortisation=gathering.gather_amortisation(kernel, empty, event_ns=event_ns),
         freshness=gathering.gather_freshness(lambda: _first_and_again(candidate)),
         idleness=gathering.gather_idleness(
-            lambda: schedule.tree_processor_ns(pid),
+            lambda: schedule.total_processor_ns(members()),
             lambda ns: time.sleep(ns / 1e9),
             time.perf_counter_ns,
             call=lambda: _ignore(candidate()),

@@ -215,7 +215,7 @@ class TimingSession:
                 partial(self._special_call, candidate),
                 partial(self._special_call, trusted),
                 timed,
-                self._workers[CANDIDATE].pid,
+                self._workers[CANDIDATE].tree,
                 self._hold * HOLD_NS,
             )
 
@@ -343,7 +343,8 @@ class TimingSession:
 
     def _usage(self) -> float:
         """Processor seconds of everybody else on this machine since boot, to within clock ticks."""
-        own = time.process_time() + sum(_processor_seconds(worker.pid) for worker in self._workers.values())
+        members = [pid for worker in self._workers.values() for pid in worker.tree()]
+        own = time.process_time() + sum(map(_processor_seconds, members))
         return machine.busy_seconds() - own
 
 

@@ -98,6 +98,7 @@ def _lead(limits: sandbox.Limits, layers: list[str], guardian: int, fds: dict[st
         init = os.getpid()
         if limits["gpu"] and "pid namespace" in layers:
             layers = [*layers, *sandbox.mount_own_proc()]
+        layers = [*layers, *sandbox.hide_files(limits, layers)]
         worker = os.fork()
         if worker == 0:
             session.run(limits, layers, init, fds)

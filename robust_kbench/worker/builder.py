@@ -10,7 +10,7 @@ import resource
 import shutil
 import sys
 
-from robust_kbench.worker import kernel, landlock, readable, sandbox, seccomp
+from robust_kbench.worker import kernel, landlock, private_root, readable, sandbox, seccomp
 
 _MAX_OUTPUT_BYTES = 256 << 20
 
@@ -40,8 +40,10 @@ def _become(
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_OUTPUT_BYTES, _MAX_OUTPUT_BYTES))
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     itself = [os.path.realpath(found)] if (found := shutil.which(command[0])) else []
+    may_read = [*readable.paths(own_proc=False, gpu=False), *also_readable, *itself]
     with contextlib.suppress(OSError):
-        landlock.restrict(folder, readable=[*readable.paths(own_proc=False, gpu=False), *also_readable, *itself])
+        confine = landlock.restrict if landlock.is_available() else private_root.enter
+        confine(folder, readable=may_read)
     with contextlib.suppress(OSError):
         seccomp.install(allow_processes=True, allow_unix_sockets=False)
     os.execvp(command[0], command)

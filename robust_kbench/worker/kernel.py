@@ -22,8 +22,15 @@ CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 CLONE_THREAD = 0x00010000
 
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = (1 << bit for bit in range(4))
+MS_REMOUNT = 1 << 5
+MS_NOATIME, MS_NODIRATIME = 1 << 10, 1 << 11
+MS_BIND = 1 << 12
 MS_REC = 1 << 14
 MS_PRIVATE = 1 << 18
+MS_RELATIME = 1 << 21
+_MNT_DETACH = 2
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 MACHINE = platform.machine()
 
@@ -67,7 +74,17 @@ def drop_capabilities() -> None:
     _check(_LIBC.capset(header, data), "capset")
 
 
-def mount(source: str, target: str, kind: str | None, flags: int) -> None:
+def pivot_root(new: str, old: str) -> None:
+    """Make `new` the root of this mount namespace, and show the former one at `old`. Raises OSError."""
+    syscall(PIVOT_ROOT[MACHINE], ctypes.c_char_p(new.encode()), ctypes.c_char_p(old.encode()))
+
+
+def unmount(target: str) -> None:
+    """Take away what is mounted at `target`, as soon as nobody uses it. Raises OSError."""
+    _check(_LIBC.umount2(target.encode(), _MNT_DETACH), f"umount({target})")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
     """Raises OSError where the kernel or the container forbids it."""
-    name = kind.encode() if kind else None
-    _check(_LIBC.mount(source.encode(), target.encode(), name, ctypes.c_ulong(flags), None), f"mount({target})")
+    name, data = (text.encode() if text else None for text in (kind, options))
+    _check(_LIBC.mount(source.encode(), target.encode(), name, ctypes.c_ulong(flags), data), f"mount({target})")

@@ -6,7 +6,7 @@ import os
 import resource
 from typing import TypedDict
 
-from robust_kbench.worker import kernel, landlock, readable, seccomp
+from robust_kbench.worker import kernel, landlock, private_root, readable, seccomp
 
 
 class Limits(TypedDict):
@@ -57,6 +57,17 @@ def mount_own_proc() -> list[str]:
     return []
 
 
+def hide_files(limits: Limits, layers: list[str]) -> list[str]:
+    """Called by the first process of a user namespace: where there is no landlock, it changes its root instead."""
+    if landlock.is_available() or "user namespace" not in layers:
+        return []
+    with contextlib.suppress(OSError):
+        may_read = [*readable.paths(own_proc=True, gpu=limits["gpu"]), *limits["readable"]]
+        private_root.enter(limits["scratch"], writable=limits["writable"], readable=may_read)
+        return ["private root"]
+    return []
+
+
 def _write(path: str, text: str) -> None:
     with open(path, "w") as file:
         file.write(text)
@@ -85,7 +96,11 @@ def restrict(limits: Limits, layers: list[str]) -> list[str]:
     # The worker's memory stays readable for the judge, who fetches returned tensors from it.
     kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
     with contextlib.suppress(OSError):
-        seccomp.install(allow_processes=limits["allow_processes"], allow_unix_sockets=limits["gpu"])
+        seccomp.install(
+            allow_processes=limits["allow_processes"],
+            allow_unix_sockets=limits["gpu"],
+            may_signal_only=None if "pid namespace" in layers else os.getpid(),
+        )
         layers.append("seccomp")
     return layers
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import MagicMock
@@ -16,6 +15,7 @@ from specimens import ALL_LAYERS
 from robust_kbench.devices import nvml
 from robust_kbench.doctor import can_judge, compilers, examine, gpu, host, packages, sandbox
 from robust_kbench.doctor.diagnosis import Diagnosis, Status, output_of
+from robust_kbench.isolation import pool
 
 Program = Callable[[str, str], Path]
 
@@ -280,7 +280,7 @@ def test_the_setting_that_forbids_namespaces_is_the_one_to_change(
 
 
 def test_a_worker_that_does_not_start_leaves_nothing_to_judge_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setattr(pool, "WORKER_COMMAND", ("/bin/false",))
     (found,) = sandbox.inspect()
     assert (found.name, found.status, found.is_required) == ("worker", "missing", True)
 

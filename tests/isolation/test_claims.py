@@ -33,6 +33,9 @@ class Liar:
         body = '{"nonce": 1, "outcome": "returned", ' + str(answer).replace("'", '"')[1:]
         self._answer = parse_answer(body.encode(), 1)
 
+    def tree(self) -> list[int]:
+        return [self.pid]
+
     def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
         fill()
         return Reply(self._answer, elapsed_ns=1000, wake_ns=5_000_000)

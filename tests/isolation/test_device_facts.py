@@ -51,6 +51,9 @@ class Liar:
         body = {"nonce": 1, "outcome": "returned", "outputs": [], **answer}
         self._answer = parse_answer(json.dumps(body).encode(), 1)
 
+    def tree(self) -> list[int]:
+        return [self.pid]
+
     def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
         self.asked = request
         fill()
@@ -129,7 +132,7 @@ def test_waiting_and_threads_are_counted_from_before_the_call_to_its_end(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = iter([Turn(True, 1, threads=3, waited_ns=100), Turn(True, 1, threads=5, waited_ns=850)])
-    monkeypatch.setattr(schedule, "look", lambda _: next(turns))
+    monkeypatch.setattr(schedule, "look", lambda *_: next(turns))
     seen = observe(arena)
     assert (seen.waited_ns, seen.waking_ns) == (750, 5_000_000 - 750)
     assert (seen.threads_before, seen.threads_after) == (3, 5)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robust_kbench.isolation import schedule
+from robust_kbench.isolation import processes, schedule
 from robust_kbench.isolation.schedule import Turn
 
 BEFORE = Turn(True, last_pid=900, processes=1, ran_ns=1_000, waited_ns=500, others_ran_ns=70)
@@ -69,7 +69,7 @@ def test_the_time_of_a_thread_that_has_ended_is_not_forgotten() -> None:
     with subprocess.Popen([sys.executable, "-c", BURN], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        turn = schedule.look(child.pid)
+        turn = schedule.look(child.pid, processes.tree(child.pid))
         total = schedule.processor_ns(child.pid)
         child.communicate(b"")
     if not turn.is_known:
@@ -80,15 +80,33 @@ def test_the_time_of_a_thread_that_has_ended_is_not_forgotten() -> None:
 def test_a_process_that_is_gone_is_unknown() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         child.wait()
-    assert not schedule.look(child.pid).is_known
-    assert schedule.tree_processor_ns(child.pid) == 0
+    assert not schedule.look(child.pid, processes.tree(child.pid)).is_known
+    assert schedule.total_processor_ns([child.pid]) == 0
 
 
 def test_threads_of_a_process_and_of_its_children_are_counted() -> None:
     with subprocess.Popen([sys.executable, "-c", TWO], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        turn = schedule.look(child.pid)
+        turn = schedule.look(child.pid, processes.tree(child.pid))
         child.communicate(b"")
     assert (turn.processes, turn.threads) == (2, 3)  # two threads of its own, and a child with one
-    assert schedule.look(2**30).threads == 0
+    assert schedule.look(2**30, [2**30]).threads == 0
+
+
+def test_what_a_tree_has_used_is_that_of_all_threads_and_children() -> None:
+    before = replace(BEFORE, children_ns={7: 100})
+    after = replace(BEFORE, ran_ns=1_500, others_ran_ns=370, children_ns={7: 150, 8: 25})
+    assert after.used_since(before) == 500 + 300 + 50 + 25
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(replace(BEFORE, children_ns={7: 100}), BEFORE, id="a child is gone, and its time with it"),
+        pytest.param(Turn(), BEFORE, id="an unknown start"),
+        pytest.param(BEFORE, Turn(), id="an unknown end"),
+    ],
+)
+def test_what_a_tree_has_used_may_be_uncertain(before: Turn, after: Turn) -> None:
+    assert after.used_since(before) is None

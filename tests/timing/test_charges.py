@@ -46,3 +46,28 @@ def test_a_call_may_cost_as_much_besides_its_kernel_as_those_of_baselines_and_a_
 def test_a_host_that_is_slow_at_times_costs_the_candidate_nothing() -> None:
     # Its own slow calls would otherwise be charged to it, and those of baselines to nobody.
     assert _charged(260, 280, 300, 320, 340, elapsed_us=500, event_us=100) == 100
+
+
+def _charged_outside(*usual_us: int, outside_us: int) -> float:
+    """What a call of 200 us is charged with that used `outside_us` off the clock, after baselines that used others."""
+    peers = Peers()
+    for each in usual_us:
+        peers.add(make_observation(elapsed_ns=100_000, outside_ns=each * 1_000))
+    return peers.charge_ns(make_observation(elapsed_ns=200_000, outside_ns=outside_us * 1_000)) / 1e3
+
+
+@pytest.mark.parametrize(
+    ("usual_us", "outside_us", "charged_us"),
+    [
+        pytest.param((40, 40, 40), 40, 200, id="as baselines"),
+        pytest.param((40, 40, 40), 45, 200, id="a little more"),
+        pytest.param((40, 40, 40), 90, 245, id="work before GO or after DONE"),
+        pytest.param((40, 40, 40), 3, 200, id="less"),
+        pytest.param((20, 30, 40, 50, 60), 95, 200, id="where baselines vary"),
+        pytest.param((), 90, 200, id="nobody to compare with"),
+    ],
+)
+def test_on_the_processor_work_off_the_clock_is_added(
+    usual_us: tuple[int, ...], outside_us: int, charged_us: float
+) -> None:
+    assert _charged_outside(*usual_us, outside_us=outside_us) == charged_us

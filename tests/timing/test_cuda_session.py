@@ -54,6 +54,9 @@ class Worker:
     host_ns: int
     pid: int
 
+    def tree(self) -> list[int]:
+        return [self.pid]
+
     def close(self) -> None:
         """Nothing runs."""
 

@@ -79,6 +79,67 @@ def _verdict(
     return _run(program, number, *arguments, arch=arch)
 
 
+MADV_DONTNEED, MADV_HUGEPAGE, MADV_REMOVE, FALLOCATE, PUNCH_HOLE = 4, 14, 9, 285, 3
+FCNTL, F_GETFD, F_SETOWN, F_SETSIG, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP, FIONREAD = (
+    72,
+    1,
+    8,
+    10,
+    15,
+    0x8901,
+    0x8902,
+    0x541B,
+)
+TKILL, TGKILL, RT_SIGQUEUEINFO, RT_TGSIGQUEUEINFO, PIDFD_SEND_SIGNAL, SHMGET = 200, 234, 129, 297, 424, 29
+SOCKETPAIR, SOCK_STREAM, SOCK_DGRAM, CLOEXEC = 53, 1, 2, 0x80000
+SETXATTRAT, FILE_SETATTR, MSEAL = 463, 469, 462
+ME, ANOTHER, EVERYBODY = 4711, 4712, 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("processes", [False, True])
+@pytest.mark.parametrize(
+    ("call", "verdict"),
+    [
+        pytest.param((MADVISE, 0, 4096, MADV_REMOVE), EPERM, id="pages taken out of shared memory"),
+        pytest.param((MADVISE, 0, 4096, MADV_DONTNEED), ALLOW, id="pages given back"),
+        pytest.param((MADVISE, 0, 4096, MADV_HUGEPAGE), ALLOW, id="huge pages"),
+        pytest.param((FALLOCATE, 3, PUNCH_HOLE, 0, 4096), errno.EOPNOTSUPP, id="a hole in a file"),
+        pytest.param((FALLOCATE, 3, 0, 0, 4096), ALLOW, id="room for a file"),
+        pytest.param((FCNTL, 3, F_SETOWN, ANOTHER), EPERM, id="signals to an owner"),
+        pytest.param((FCNTL, 3, F_SETOWN_EX, 0), EPERM, id="signals to a thread"),
+        pytest.param((FCNTL, 3, F_SETSIG, 9), EPERM, id="which signal"),
+        pytest.param((FCNTL, 3, F_GETFD), ALLOW, id="flags of a descriptor"),
+        pytest.param((IOCTL, 3, FIOSETOWN, 0), EPERM, id="an owner by ioctl"),
+        pytest.param((IOCTL, 3, SIOCSPGRP, 0), EPERM, id="a group by ioctl"),
+        pytest.param((IOCTL, 3, FIONREAD, 0), ALLOW, id="another ioctl"),
+        pytest.param((SHMGET, 0, 4096, 0o600), EPERM, id="memory that nobody counts"),
+        pytest.param((SOCKETPAIR, AF_UNIX, SOCK_STREAM), ALLOW, id="a pair of sockets"),
+        pytest.param((SOCKETPAIR, AF_UNIX, SOCK_DGRAM), EPERM, id="a pair that can send to others"),
+        pytest.param((SOCKETPAIR, AF_UNIX, SOCK_DGRAM | CLOEXEC), EPERM, id="the same, closed on exec"),
+        pytest.param((SETXATTRAT, 0), ENOSYS, id="attributes of a file, newly"),
+        pytest.param((FILE_SETATTR, 0), ENOSYS, id="flags of a file, newly"),
+        pytest.param((1_000, 0), ENOSYS, id="what no kernel has yet"),
+        pytest.param((MSEAL, 0, 4096), ALLOW, id="the last one that was looked at"),
+    ],
+)
+def test_a_call_is_denied_for_what_it_asks_for(call: tuple[int, ...], verdict: str | int, processes: bool) -> None:
+    assert _verdict(*call, processes=processes) == verdict
+
+
+@pytest.mark.parametrize("number", [KILL, TGKILL, RT_SIGQUEUEINFO, RT_TGSIGQUEUEINFO])
+@pytest.mark.parametrize(("target", "verdict"), [(ME, ALLOW), (0, ALLOW), (ANOTHER, EPERM), (EVERYBODY, EPERM)])
+def test_without_a_pid_namespace_only_oneself_can_be_signalled(number: int, target: int, verdict: str | int) -> None:
+    program = assemble(allow_processes=True, allow_unix_sockets=False, may_signal_only=ME)
+    assert _run(program, number, target, 9) == verdict
+    assert _verdict(number, target, 9, processes=True) == ALLOW  # in a namespace there is nobody else
+
+
+def test_without_a_pid_namespace_no_process_can_be_signalled_by_descriptor() -> None:
+    program = assemble(allow_processes=True, allow_unix_sockets=False, may_signal_only=ME)
+    assert _run(program, PIDFD_SEND_SIGNAL, 3, 9) == EPERM
+    assert _run(program, TKILL, ANOTHER, 9) == EPERM
+
+
 every_variant = pytest.mark.parametrize(
     ("processes", "unix"), [(False, False), (True, False), (False, True), (True, True)], ids=str
 )
