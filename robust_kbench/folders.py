@@ -1,4 +1,4 @@
-"""Where tasks and baselines lie: in the checkout that this package runs from, or inside the installed wheel."""
+"""Where tasks, baselines and the red team's corpus lie: in the checkout that runs, or inside the installed wheel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,18 @@ from typing import Literal
 _PACKAGE = Path(__file__).resolve().parent
 
 
-def data_folder(kind: Literal["tasks", "baselines"]) -> Path:
-    """The folder of that name next to the package in a checkout, else the copy that the wheel carries."""
+Kind = Literal["tasks", "baselines", "attacks", "honest"]
+IN_CHECKOUT: dict[Kind, str] = {
+    "tasks": "tasks",
+    "baselines": "baselines",
+    "attacks": "tests/attacks",
+    "honest": "tests/honest",
+}
+
+
+def data_folder(kind: Kind) -> Path:
+    """That folder of the checkout that this package runs from, else the copy that the wheel carries."""
     checkout = _PACKAGE.parent
-    is_checkout = (checkout / "pyproject.toml").is_file() and (checkout / kind).is_dir()
-    return checkout / kind if is_checkout else _PACKAGE / kind
+    in_checkout = checkout / IN_CHECKOUT[kind]
+    is_checkout = (checkout / "pyproject.toml").is_file() and in_checkout.is_dir()
+    return in_checkout if is_checkout else _PACKAGE / kind

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from robust_kbench.cli import audit, doctor, evaluate, leaderboard, new, profile, schema, tasks
+from robust_kbench.cli import audit, doctor, evaluate, leaderboard, new, profile, redteam, schema, tasks
 from robust_kbench.errors import HarnessError, KBenchError
 from robust_kbench.version import __version__
 
@@ -28,6 +28,7 @@ app.command()(tasks.tasks)
 app.command()(audit.audit)
 app.command()(doctor.doctor)
 app.command()(profile.profile)
+app.command()(redteam.redteam)
 app.command()(new.new)
 app.command()(leaderboard.leaderboard)
 app.command()(schema.schema)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 import sys
 import tempfile
@@ -26,6 +25,8 @@ from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
+from robust_kbench.redteam import corpus
+from robust_kbench.redteam.corpus import Attack, Specimen
 from robust_kbench.registry import load_task, read_submission
 from robust_kbench.schema.agreement import Agreement
 from robust_kbench.schema.case import Case
@@ -42,7 +43,6 @@ from robust_kbench.worker.cuda.problem import native
 
 Row = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
-TIMING = ROOT / "tests" / "attacks" / "timing"
 TASK = "norm/rmsnorm"
 AXES = {"rows": 1024, "cols": 4096}
 CALLS, AUDITS = 12, 3
@@ -103,17 +103,15 @@ def trips() -> Iterator[Row]:
         bench = Bench(stack)
         eager = bench.start("eager", EAGER)
         stack.callback(eager.close)
-        for path in sorted(TIMING.glob("*.py")):
-            source = path.read_text()
-            if "\ndevice: cuda\n" in source:
-                yield {"kernel": path.stem, **_try(bench, eager, path.stem, source)}
+        for specimen in (*corpus.attacks(), *corpus.honest()):
+            if specimen.header.device == "cuda":
+                yield {"kernel": specimen.name, **_try(bench, eager, specimen)}
 
 
-def _try(bench: Bench, eager: Worker, name: str, source: str) -> Row:
-    said = re.search(r"^trips: (.+)$", source, re.MULTILINE)
-    expected = set(said[1].split()) if said else set()
+def _try(bench: Bench, eager: Worker, specimen: Specimen) -> Row:
+    expected = set(specimen.header.trips) if isinstance(specimen, Attack) else set()
     try:
-        worker = bench.start(name, source)
+        worker = bench.start(specimen.name, specimen.path.read_text())
     except KBenchError as error:
         return {"error": str(error)[:300]}
     try:
@@ -163,7 +161,7 @@ def observe(bench: Bench, eager: Worker, worker: Worker) -> tuple[list[Observati
         peers.add(theirs())
         timed.append(peers.beside(ours()))
     audits = [peers.beside(ours(profile=True)) for _ in range(AUDITS)]
-    return [*timed, *audits], gather(str(bench.case), ours, theirs, timed, worker.pid, hold * HOLD_NS)
+    return [*timed, *audits], gather(str(bench.case), ours, theirs, timed, worker.tree, hold * HOLD_NS)
 
 
 def turns() -> Iterator[Row]:

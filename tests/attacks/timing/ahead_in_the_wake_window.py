@@ -1,10 +1,10 @@
-"""Compute when the inputs have arrived, before the clock starts, and only hand over inside it.
+"""Computes when the inputs have arrived, before the clock starts, and only hands over inside it.
 
-device: cpu
-catalogue: T16
-ends: rejected
-reason: clock: the worker needs longer to become ready than the baseline's
-stopped by: guard clock
+catalogue: [T16]
+aim: time
+stopped_by: [clocks, floor]
+twin: slow
+reason: "clock: the worker needs longer to become ready than the baseline's"
 """
 
 import torch

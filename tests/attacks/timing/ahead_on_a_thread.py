@@ -1,10 +1,11 @@
-"""Compute before the clock on a thread that was parked, while the first one spins and so waits for the processor.
+"""Computes before the clock on a thread that was parked, while the first one spins and so waits for the processor:
+how long a worker waits is taken off when others are the cause.
 
-device: cpu
-catalogue: T16
-ends: rejected
-reason: clock: the worker needs longer to become ready than the baseline's
-stopped by: guard clock: what a worker's own threads run is no excuse for its waiting
+catalogue: [T16, T04]
+aim: time
+stopped_by: [clocks, floor]
+twin: slow
+reason: "clock: the worker needs longer to become ready than the baseline's"
 """
 
 import queue

@@ -1,9 +1,12 @@
 """A graph with the work is replayed on a stream that does not block.
 
 device: cuda
-catalogue: T01, T19
-ends: rejected
-trips: T1 T2 T3 T5
+catalogue: [T01, T19]
+hint: async-stream-bypass
+aim: time
+stopped_by: [clocks]
+twin: cuda_graph
+trips: [T1, T2, T3, T5]
 """
 
 import torch

@@ -1,9 +1,12 @@
 """The function that reads events tells a tenth.
 
 device: cuda
-catalogue: T07
-ends: rejected
-trips: T1 T2 T5
+catalogue: [T07]
+hint: monkey-patch-timing
+aim: time
+stopped_by: [clocks]
+twin: cuda_plain
+trips: [T1, T2, T5]
 """
 
 import torch

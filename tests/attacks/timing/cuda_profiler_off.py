@@ -1,9 +1,11 @@
-"""The profiler is switched off.
+"""The profiler is switched off, so that nobody sees what runs on the device.
 
 device: cuda
-catalogue: T15
-ends: rejected
-trips: T4
+catalogue: [T15]
+aim: time
+stopped_by: [clocks]
+twin: cuda_plain
+trips: [T4]
 """
 
 import json

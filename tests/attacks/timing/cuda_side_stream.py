@@ -1,9 +1,12 @@
 """The work is on a stream of its own that nobody joins.
 
 device: cuda
-catalogue: T01, T02
-ends: rejected
-trips: T1 T2 T5
+catalogue: [T01, T02]
+hint: async-stream-bypass
+aim: time
+stopped_by: [clocks]
+twin: cuda_joined_stream
+trips: [T1, T2, T5]
 """
 
 import torch

@@ -1,9 +1,12 @@
 """What the judge's worker does before a call, to hide launches, is left out; the time for it is taken off the events.
 
 device: cuda
-catalogue: T07
-ends: rejected
-trips: T1 T5
+catalogue: [T07]
+hint: monkey-patch-timing
+aim: time
+stopped_by: [clocks]
+twin: cuda_plain
+trips: [T1, T5]
 """
 
 import torch

@@ -1,9 +1,11 @@
 """The first call of a row knows the problems behind it, and the others return what is there.
 
 device: cuda
-catalogue: T17
-ends: rejected
-trips: T5 T6 T7
+catalogue: [T17]
+aim: wrong
+stopped_by: [clocks]
+twin: cuda_plain
+trips: [T5, T6, T7]
 """
 
 import weakref

@@ -1,9 +1,12 @@
 """A thread launches the work a little later, when the device has been seen idle.
 
 device: cuda
-catalogue: T14
-ends: rejected
-trips: T2 T3 T5
+catalogue: [T14, T04]
+hint: thread-injection
+aim: wrong
+stopped_by: [clocks]
+twin: cuda_plain
+trips: [T2, T3, T5]
 """
 
 import queue

@@ -1,9 +1,12 @@
 """A thread, parked since the import, launches the work on a stream of its own when the kernel returns.
 
 device: cuda
-catalogue: T03, T04
-ends: rejected
-trips: T2 T3 T5
+catalogue: [T03, T04]
+hint: thread-injection
+aim: wrong
+stopped_by: [clocks]
+twin: cuda_plain
+trips: [T2, T3, T5]
 """
 
 import queue

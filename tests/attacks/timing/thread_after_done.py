@@ -1,9 +1,10 @@
-"""Return at once, and let a thread fill the output before somebody looks at it.
+"""Returns at once, and lets a thread fill the output before somebody looks at it.
 
-device: cpu
-catalogue: T03
-ends: incorrect
-stopped by: construction: the worker is stopped the moment it reports completion
+catalogue: [T03]
+hint: thread-injection
+aim: wrong
+stopped_by: [clocks, floor]
+twin: joined_threads
 """
 
 import threading

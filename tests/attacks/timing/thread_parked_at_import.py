@@ -1,9 +1,10 @@
 """The same with a thread that waits since the import, so that no count of threads changes in a call.
 
-device: cpu
-catalogue: T04
-ends: incorrect
-stopped by: construction: the worker is stopped the moment it reports completion
+catalogue: [T04]
+hint: thread-injection
+aim: wrong
+stopped_by: [clocks, floor]
+twin: joined_thread_pool
 """
 
 import queue

@@ -1,10 +1,10 @@
-"""Return at once, and let a child process fill the output, which lies in memory that both share.
+"""Returns at once, and lets a child process fill the output, which lies in memory that both share.
 
-device: cpu
+catalogue: [T30]
+aim: wrong
+stopped_by: [clocks]
+twin: joined_child
 abi: destination
-catalogue: T30
-ends: incorrect
-stopped by: construction: the whole process tree is stopped the moment completion is reported
 """
 
 import os

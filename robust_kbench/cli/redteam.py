@@ -1,0 +1,92 @@
+"""`kbench redteam`: how well this installation withstands attacks on this machine, measured."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from robust_kbench.redteam.corpus import Attack, Honest
+
+
+def redteam(
+    names: Annotated[list[str] | None, typer.Argument(help="Names or classes of specimens; default: all.")] = None,
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="Switch off each group of defences alone, for every attack; an hour.")
+    ] = False,
+    csv: Annotated[Path | None, typer.Option(help="Write a row for each specimen to this file.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = min(2, os.cpu_count() or 1),
+    soak: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Evaluate N specimens in random order, disturbances too; nothing else."),
+    ] = 0,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same order as before, with --soak.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Say what there is, and try nothing.")] = False,
+) -> None:
+    """Try every attack, with and without what stops it, and every honest look-alike.
+
+    Exit code: 0 no attack succeeds and no honest kernel is refused, 1 otherwise, 2 a wrong request or file.
+    """
+    from robust_kbench.redteam import corpus
+
+    if soak:
+        sys.exit(_soak(soak, seed))
+    attacks, honest = _chosen(corpus.attacks(), corpus.honest(), names)
+    if listed:
+        for specimen in (*attacks, *honest):
+            kind = specimen.kind if isinstance(specimen, corpus.Attack) else "honest"
+            typer.echo(f"{kind:<10} {specimen.name:<34} {specimen.summary}")
+        return
+    from robust_kbench.cli.audit import _bar
+    from robust_kbench.redteam import campaign, report
+
+    trials = []
+    with _bar("red team", len(attacks) + len(honest)) as step:
+        for each in campaign.run(attacks, honest, jobs=jobs, ablate=ablate):
+            trials.append(each)
+            step(1)
+    for line in report.summary(trials):
+        typer.echo(line)
+    if csv is not None:
+        csv.write_text(report.table(trials), encoding="utf-8")
+    sys.exit(int(not report.is_clean(trials)))
+
+
+def _soak(count: int, seed: int | None) -> int:
+    import secrets
+
+    from robust_kbench.cli.audit import _bar
+    from robust_kbench.redteam.soak import soak
+
+    with _bar("soak", count) as step:
+        soaked = soak(count, secrets.randbits(40) if seed is None else seed, step=step)
+    ended = ", ".join(f"{status} {number}" for status, number in sorted(soaked.ended.items()))
+    typer.echo(f"{count} submissions in random order (seed {soaked.seed}): {ended}")
+    typer.echo(f"verdicts that are not those of alone: {len(soaked.wrong)}")
+    for line in soaked.wrong:
+        typer.echo(f"  {line}")
+    left = ", ".join(f"{number} {what.replace('_', ' ')}" for what, number in soaked.left.items())
+    typer.echo(f"left behind: {left or 'nothing'}")
+    return int(not soaked.is_clean)
+
+
+def _chosen(attacks: list[Attack], honest: list[Honest], names: list[str] | None) -> tuple[list[Attack], list[Honest]]:
+    """Those of this kind of device that are named, and the twins of what is. Raises UsageError."""
+    from difflib import get_close_matches
+
+    from robust_kbench.errors import UsageError
+
+    known = {specimen.name for specimen in (*attacks, *honest)} | {attack.kind for attack in attacks} | {"honest"}
+    for name in names or []:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            raise UsageError(f"no specimen {name!r}; " + (f"did you mean {near[0]!r}?" if near else "see --list"))
+    attacks = [a for a in attacks if a.header.device == "cpu" and (not names or {a.name, a.kind} & set(names))]
+    twins = {attack.header.twin for attack in attacks}
+    wanted = [h for h in honest if h.header.device == "cpu" and (not names or {h.name, "honest"} & set(names))]
+    missing = [specimen for specimen in honest if specimen.name in twins and specimen not in wanted]
+    return attacks, [*wanted, *missing]

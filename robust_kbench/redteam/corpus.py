@@ -1,0 +1,199 @@
+"""Attacks and honest look-alikes: one source file each, whose first comment says in words and in YAML what it is.
+
+    Return at once, and let a thread fill the output before somebody looks at it.
+
+    catalogue: [T03]
+    hint: thread-injection
+    aim: wrong
+    stopped_by: [clocks]
+    twin: joined_threads
+
+The catalogue of loopholes is that of docs/threat-model.md. Files lie in a folder for each class of it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import Field
+
+from robust_kbench.errors import SpecError
+from robust_kbench.folders import data_folder
+from robust_kbench.schema.documents import Strict, parse, read_yaml
+from robust_kbench.schema.record import Status
+from robust_kbench.schema.submission import Abi, Language, Submission, SubmissionFile
+from robust_kbench.schema.task import DeviceKind, FloatDType
+
+Group = Literal[
+    "process boundary", "sandbox", "buffers", "fresh values", "clocks", "floor", "baseline protection", "contract"
+]
+GROUPS: tuple[Group, ...] = get_args(Group)
+Aim = Literal["wrong", "time", "intrusion"]
+"""What an attack is after: a wrong answer that passes, a time better than its twin's, or an effect on the machine."""
+CLASSES = {
+    "T": "timing",
+    "O": "answers",
+    "C": "caching",
+    "P": "precision",
+    "H": "harness",
+    "B": "shortcuts",
+    "W": "hardware",
+}
+"""The letter with which the catalogue's numbers begin: the folder of its class."""
+_COMMENT = {
+    ".py": re.compile(r'"""(.*?)"""', re.DOTALL),
+    ".cpp": re.compile(r"/\*(.*?)\*/", re.DOTALL),
+    ".cu": re.compile(r"/\*(.*?)\*/", re.DOTALL),
+}
+_LANGUAGE: dict[str, Language] = {".py": "python", ".cpp": "cpp", ".cu": "cuda"}
+_ABI: dict[str, Abi] = {".py": "value", ".cpp": "c", ".cu": "c"}
+
+
+class Header(Strict):
+    """What every specimen says of itself."""
+
+    task: str = "norm/rmsnorm"
+    language: Language | None = None
+    abi: Abi | None = None
+    device: DeviceKind = "cpu"
+    dtypes: tuple[FloatDType, ...] = ("float32",)
+    build: tuple[str, ...] = ()
+
+
+class HonestHeader(Header):
+    """`looks_like`: numbers of the catalogue that it could be taken for."""
+
+    looks_like: tuple[str, ...] = Field(min_length=1)
+
+
+class DisturbanceHeader(Header):
+    """`ends`: the statuses that its record may have."""
+
+    catalogue: tuple[str, ...] = Field(min_length=1)
+    ends: tuple[Status, ...] = Field(min_length=1)
+
+
+class AttackHeader(Header):
+    """See the module. `trips`: on a CUDA device, the agreement tests that it trips."""
+
+    catalogue: tuple[str, ...] = Field(min_length=1)
+    hint: str = ""
+    aim: Aim
+    stopped_by: tuple[Group, ...] = Field(min_length=1)
+    privileged: bool = Field(default=False, description="armed for a privileged user only, or on some kernels only")
+    naive: bool = Field(default=False, description="armed against a naive harness that shares its process")
+    twin: str
+    reason: str = Field(default="", description="how the reason of its record begins")
+    trips: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A source file of the corpus."""
+
+    path: Path
+    summary: str
+    header: Header
+
+    @property
+    def name(self) -> str:
+        """Unique among attacks, and among honest ones."""
+        return self.path.stem
+
+    def submission(self, more: dict[str, str] | None = None) -> Submission:
+        """As it is handed in, together with the sources `more`."""
+        suffix = self.path.suffix
+        symbol = self.header.task.rpartition("/")[2]
+        fields: dict[str, Any] = {
+            "task": self.header.task,
+            "language": self.header.language or _LANGUAGE[suffix],
+            "abi": self.header.abi or _ABI[suffix],
+            "entry_point": f"kernel{suffix}::{symbol}",
+            "dtypes": self.header.dtypes,
+            "build": self.header.build,
+        }
+        sources = {f"kernel{suffix}": self.path.read_text(encoding="utf-8"), **(more or {})}
+        return Submission(name=self.name, file=SubmissionFile.model_validate(fields), sources=sources)
+
+
+@dataclass(frozen=True)
+class Honest(Specimen):
+    """A kernel that is right, and looks suspicious."""
+
+    header: HonestHeader
+
+
+@dataclass(frozen=True)
+class Disturbance(Specimen):
+    """A submission that crashes, hangs, floods or lies, and gains nothing by it but others' trouble."""
+
+    header: DisturbanceHeader
+
+
+@dataclass(frozen=True)
+class Attack(Specimen):
+    """A kernel that wants to be believed, or to get out."""
+
+    header: AttackHeader
+
+    @property
+    def kind(self) -> str:
+        """The class of the catalogue that its first number belongs to."""
+        return CLASSES[self.header.catalogue[0][0]]
+
+
+def attacks() -> list[Attack]:
+    """Every attack, by class and name. Raises SpecError."""
+    found = [
+        Attack(path, *_read(path, AttackHeader))
+        for folder in CLASSES.values()
+        for path in _sources(data_folder("attacks") / folder)
+    ]
+    _unique(found)
+    twins = {specimen.name for specimen in honest()}
+    for attack in found:
+        if attack.kind != attack.path.parent.name:
+            raise SpecError(f"{attack.path}: catalogue: {attack.header.catalogue[0]} belongs into {attack.kind}/")
+        if attack.header.twin not in twins:
+            raise SpecError(f"{attack.path}: twin: no {attack.header.twin!r} in {data_folder('honest')}")
+    return found
+
+
+def honest() -> list[Honest]:
+    """Every honest look-alike, by name. Raises SpecError."""
+    found = [Honest(path, *_read(path, HonestHeader)) for path in _sources(data_folder("honest"))]
+    _unique(found)
+    return found
+
+
+def disturbances() -> list[Disturbance]:
+    """Every disturbance, by name. Raises SpecError."""
+    folder = data_folder("attacks") / "disturbances"
+    found = [Disturbance(path, *_read(path, DisturbanceHeader)) for path in _sources(folder)]
+    _unique(found)
+    return found
+
+
+def _sources(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*") if path.suffix in _COMMENT)
+
+
+def _read(path: Path, model: type[Any]) -> tuple[str, Any]:
+    """Summary and header of one file."""
+    where = str(path)
+    comment = _COMMENT[path.suffix].match(path.read_text(encoding="utf-8"))
+    if comment is None:
+        raise SpecError(f"{where}: begins with no comment that says what it is")
+    summary, _, header = comment.group(1).strip().rpartition("\n\n")
+    return " ".join(summary.split()), parse(model, read_yaml(header, where), where)
+
+
+def _unique(found: list[Any]) -> None:
+    seen: dict[str, Path] = {}
+    for specimen in found:
+        if specimen.name in seen:
+            raise SpecError(f"{specimen.path}: {seen[specimen.name]} has the same name; rename one of them")
+        seen[specimen.name] = specimen.path

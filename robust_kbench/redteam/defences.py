@@ -1,0 +1,208 @@
+"""Groups of defences, and how each is switched off: by replacing functions of the evaluator while a trial runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import torch
+
+from robust_kbench import evaluate, guards
+from robust_kbench.cases.suite import draw_suite
+from robust_kbench.cases.values import Inputs
+from robust_kbench.checking import Checker
+from robust_kbench.guards import activity, agreement, clock, floor, streams
+from robust_kbench.isolation import calls, pool, process
+from robust_kbench.isolation.arena import REDZONE_BYTES, Arena
+from robust_kbench.languages import compiler
+from robust_kbench.oracle import verdict
+from robust_kbench.oracle.judgement import Judgement, refusal
+from robust_kbench.redteam.corpus import Group
+from robust_kbench.redteam.inside import InsideWorker
+from robust_kbench.schema.case import Case, Suite
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.task import Distribution
+from robust_kbench.timing import measure, peers, session
+
+_LATE_S = 0.005  # how much longer a worker runs after DONE when nobody stops it
+_TOLERANCE = 1e-2
+_SIMPLE_CASES = 3
+
+
+@contextmanager
+def without(groups: Collection[Group]) -> Iterator[None]:
+    """Switch `groups` off. Evaluators whose workers have started keep the sandbox that they have."""
+    with ExitStack() as stack:
+        for group in groups:
+            stack.enter_context(_OFF[group]())
+        yield
+
+
+@contextmanager
+def _replaced(*replacements: tuple[object, str, object]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for owner, name, value in replacements:
+            stack.enter_context(patch.object(owner, name, value))
+        yield
+
+
+def _no_process_boundary() -> AbstractContextManager[None]:
+    """The submission is imported and called in the judge's process."""
+    return _replaced(
+        (pool.WarmPool, "start", lambda self, flavour, arena, allowance: InsideWorker(arena)),
+        (pool.WarmPool, "warm_up", lambda self, flavour: None),
+    )
+
+
+def _no_sandbox() -> AbstractContextManager[None]:
+    """Workers and compilers are processes like any other of the user's, with the judge's environment."""
+    bare = (sys.executable, "-I", "-m", "robust_kbench.redteam.bare")
+    return _replaced(
+        (pool, "WORKER_COMMAND", (*bare, "worker")),
+        (pool, "_INHERITED", tuple(os.environ)),
+        (compiler, "BUILDER_COMMAND", (*bare, "builder")),
+    )
+
+
+def _no_buffers() -> AbstractContextManager[None]:
+    """No poison, no red zones, no look at inputs after a call; every call at the same addresses."""
+    return _replaced(
+        (calls, "_poison", lambda memory: None),
+        (calls, "_same", lambda shared, content: True),
+        (Arena, "overrun", lambda self, slot: None),
+        (Arena, "begin", _begin_at_the_start),
+    )
+
+
+def _begin_at_the_start(self: Arena, needed_bytes: int) -> None:
+    self._next = REDZONE_BYTES
+
+
+def _no_fresh_values() -> AbstractContextManager[None]:
+    """Timed calls repeat their values and addresses, and nobody looks at what they return."""
+    return _replaced(
+        (session.TimingSession, "_draw", _draw_once),
+        (session.TimingSession, "_check_call", lambda self, distribution: None),
+        (session.TimingSession, "_verify", _verify_none),
+        (Arena, "begin", _begin_at_the_start),
+    )
+
+
+def _draw_once(self: session.TimingSession, distribution: Distribution) -> tuple[Case, Inputs]:
+    drawn: dict[session.TimingSession, tuple[Case, Inputs]] = _DRAWN
+    if self not in drawn:
+        case = self._case.model_copy(update={"distribution": "normal"})
+        drawn[self] = case, self._bank.draw(case)
+    return drawn[self]
+
+
+_DRAWN: Any = weakref.WeakKeyDictionary()
+
+
+def _verify_none(self: session.TimingSession, name: str, seen: Observation, *_: object, **__: object) -> str | None:
+    return None if seen.ending == "returned" else seen.message
+
+
+def _no_clocks() -> AbstractContextManager[None]:
+    """Nobody compares clocks, or charges for work off the clock, and workers run on for a while after completion."""
+    kept = tuple(guard for guard in guards.GUARDS if guard not in (clock.inspect, streams.inspect, activity.inspect))
+    park = process.Worker.park
+
+    def park_late(worker: process.Worker) -> None:
+        time.sleep(_LATE_S)
+        park(worker)
+
+    return _replaced(
+        (guards, "GUARDS", kept),
+        (agreement, "inspect_all", lambda agreements: ()),
+        (process.Worker, "park", park_late),
+        (peers.Peers, "charge_ns", lambda self, seen: peers.sample_ns(seen)),
+    )
+
+
+def _no_floor() -> AbstractContextManager[None]:
+    """Any time is possible."""
+    return _replaced((floor, "inspect_times", lambda *_: ()))
+
+
+def _no_baseline_protection() -> AbstractContextManager[None]:
+    """The candidate's worker runs while baselines are timed."""
+    living: weakref.WeakSet[process.Worker] = weakref.WeakSet()
+    load, call = process.Worker.load, process.Worker.call
+
+    def load_and_remember(worker: process.Worker, *arguments: Any, **options: Any) -> Any:
+        living.add(worker)
+        return load(worker, *arguments, **options)
+
+    def call_beside_others(worker: process.Worker, *arguments: Any, **options: Any) -> process.Reply:
+        others = [other for other in living if other is not worker and other.is_alive()]
+        for other in others:
+            other._run()
+        try:
+            return call(worker, *arguments, **options)
+        finally:
+            for other in others:
+                other.park()
+
+    return _replaced((process.Worker, "load", load_and_remember), (process.Worker, "call", call_beside_others))
+
+
+def _no_contract() -> AbstractContextManager[None]:
+    """One shape, one layout, normal values, and a tolerance of 1e-2."""
+    return _replaced(
+        (evaluate, "draw_suite", partial(_draw_simply, draw_suite)),
+        (evaluate._Run, "_search", lambda self, candidate, checker: None),
+        (Checker, "_relate", lambda self, attempt, case, every_property: None),
+        (measure, "_share", lambda *_: ()),
+        (session, "TIMED_DISTRIBUTIONS", ("normal",)),
+        (verdict.Expected, "judge", _judge_loosely),
+        (verdict.Judge, "short_cut", _short_cut_loosely),
+    )
+
+
+def _draw_simply(draw: Callable[..., Suite], *arguments: Any, **options: Any) -> Suite:
+    suite = draw(*arguments, **options)
+    checked = tuple(
+        case.model_copy(update={"role": "check", "seed": case.seed + number})
+        for case in suite.timed[:1]
+        for number in range(_SIMPLE_CASES)
+    )
+    return suite.model_copy(update={"checked": checked})
+
+
+def _judge_loosely(self: verdict.Expected, outputs: Mapping[str, torch.Tensor]) -> dict[str, Judgement]:
+    return {name: _judgement(outputs.get(name), due) for name, due in self.native.items()}
+
+
+def _judgement(answer: torch.Tensor | None, due: torch.Tensor) -> Judgement:
+    return Judgement((0.0,), (1.0,)) if answer is not None and _is_near(answer, due) else refusal("not near")
+
+
+def _is_near(answer: torch.Tensor, due: torch.Tensor) -> bool:
+    return torch.allclose(answer.double(), due.double(), rtol=_TOLERANCE, atol=_TOLERANCE)
+
+
+def _short_cut_loosely(self: verdict.Judge, seen: Observation, inputs: Inputs, limits: verdict.Limits) -> str | None:
+    native = self._reference.native(inputs)
+    is_near = all(_is_near(seen.outputs[name], due) for name, due in native.items())
+    return None if is_near else "not near"
+
+
+_OFF: dict[Group, Callable[[], AbstractContextManager[None]]] = {
+    "process boundary": _no_process_boundary,
+    "sandbox": _no_sandbox,
+    "buffers": _no_buffers,
+    "fresh values": _no_fresh_values,
+    "clocks": _no_clocks,
+    "floor": _no_floor,
+    "baseline protection": _no_baseline_protection,
+    "contract": _no_contract,
+}
+Groups = Sequence[Group]

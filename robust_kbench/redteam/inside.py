@@ -1,0 +1,75 @@
+"""A worker that is no process of its own: it loads and calls the submission in the judge's. Only for trials."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.process import Reply
+from robust_kbench.isolation.protocol import Answer, Loaded, Raised, parse_answer
+from robust_kbench.worker import arguments, devices, loaders
+
+
+class InsideWorker:
+    """Has what callers use of isolation.process.Worker."""
+
+    layers: tuple[str, ...] = ()
+    log = ""
+
+    def __init__(self, arena: Arena) -> None:
+        self.pid = os.getpid()
+        self._arena = arguments.Arena(arena.descriptor, arena.size_bytes)
+        self._kernel: Callable[..., Any] = _nothing
+        self._kept: object = None
+
+    def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
+        """Import the submission, here."""
+        self._abi = request["abi"]
+        try:
+            self._kernel = loaders.load(request)
+        except Exception as error:
+            return _raised(error)
+        return Loaded(nonce=0, outcome="loaded")
+
+    def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
+        """Call the kernel, here."""
+        call = devices.CpuDevice().prepare(self._abi, self._arena, {**request, "copy_out": copy_out})
+        fill()
+        call.fill()
+        started = time.perf_counter_ns()
+        try:
+            told = call.run(self._kernel)
+        except Exception as error:
+            answer: Answer = _raised(error)
+        else:
+            answer = parse_answer(json.dumps({"nonce": 0, **told}).encode(), 0)
+        elapsed_ns = time.perf_counter_ns() - started
+        self._kept = call
+        return Reply(answer, elapsed_ns, 0)
+
+    def tree(self) -> list[int]:
+        """The judge's process."""
+        return [self.pid]
+
+    def park(self) -> None:
+        """Nobody can stop itself and look on."""
+
+    kill = close = park
+
+
+def _nothing(*arguments: Any) -> None:
+    """In the place of a kernel that was not loaded."""
+
+
+def _raised(error: Exception) -> Raised:
+    where = ""
+    with contextlib.suppress(IndexError):
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    return Raised(nonce=0, outcome="raised", type=type(error).__name__, message=str(error)[:4000], where=where)

@@ -1,0 +1,112 @@
+"""How kernels are judged elsewhere: in one process with them, on one shape, by a loose tolerance, with equal inputs.
+
+Modelled on what KernelBench's evaluation does (five trials with known seeds, allclose at 1e-2, the mean of a hundred
+timed calls on the same inputs, the baseline timed afterwards in the same process). An attack whose defence is the
+process boundary must succeed here, or it is not armed. `python -m robust_kbench.redteam.naive REQUEST` prints one line
+of JSON: {"passed": …, "reason": …, "speedup": …}.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from robust_kbench.worker import loaders
+
+_SEED, _TRIALS, _WARM_UP, _CALLS, _TOLERANCE = 42, 5, 3, 100, 1e-2
+Tensors = list[torch.Tensor]
+
+
+def evaluate(request: dict[str, Any]) -> dict[str, Any]:
+    """The verdict on a built kernel. `request` names reference, artefact, abi, shapes and axes."""
+    reference = _reference(request["reference"])
+    kernel = _kernel(request)
+    for trial in range(_TRIALS):
+        torch.manual_seed(_SEED + trial)
+        inputs = _inputs(request)
+        expected = reference(*inputs)
+        expected = list(expected) if isinstance(expected, tuple) else [expected]
+        answer = kernel(inputs, [each.shape for each in expected])
+        if not all(
+            torch.allclose(mine, due, atol=_TOLERANCE, rtol=_TOLERANCE)
+            for mine, due in zip(answer, expected, strict=False)
+        ):
+            return {"passed": False, "reason": "output mismatch", "speedup": 0.0}
+    shapes = [each.shape for each in expected]
+    candidate = _time(lambda: kernel(inputs, shapes))
+    baseline = _time(lambda: reference(*inputs))
+    return {"passed": True, "reason": "", "speedup": baseline / candidate if candidate > 0 else 1e9}
+
+
+def _reference(path: str) -> Callable[..., Any]:
+    spec = importlib.util.spec_from_file_location("reference", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["reference"] = module
+    spec.loader.exec_module(module)
+    found: Callable[..., Any] = module.reference
+    return found
+
+
+def _inputs(request: dict[str, Any]) -> Tensors:
+    random.seed(_SEED)
+    return [torch.randn(shape) for shape in request["shapes"]]
+
+
+def _kernel(request: dict[str, Any]) -> Callable[[Tensors, list[torch.Size]], Tensors]:
+    """The submission, whatever its calling convention, as a function from inputs and shapes to outputs."""
+    loaded = loaders.load(request)
+    if request["abi"] == "value":
+
+        def value(inputs: Tensors, shapes: list[torch.Size]) -> Tensors:
+            result = loaded(*inputs)
+            return list(result) if isinstance(result, tuple | list) else [result]
+
+        return value
+
+    def destination(inputs: Tensors, shapes: list[torch.Size]) -> Tensors:
+        outputs = [torch.empty(shape) for shape in shapes]
+        if request["abi"] == "c":
+            pointers = [ctypes.c_void_p(each.data_ptr()) for each in (*inputs, *outputs)]
+            loaded(*pointers, *(ctypes.c_int64(size) for size in request["axes"]))
+        else:
+            loaded(*inputs, *outputs)
+        return outputs
+
+    return destination
+
+
+def _time(call: Callable[[], object]) -> float:
+    for _ in range(_WARM_UP):
+        call()
+    times = []
+    for _ in range(_CALLS):
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return sum(times) / len(times)
+
+
+def main() -> None:
+    """Judge what the file that is named on the command line asks for."""
+    request = json.loads(Path(sys.argv[1]).read_text())
+    torch.set_num_threads(1)
+    try:
+        verdict = evaluate(request)
+    except Exception as error:
+        verdict = {"passed": False, "reason": f"{type(error).__name__}: {error}", "speedup": 0.0}
+    print(json.dumps(verdict))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""From trials to rates with intervals, the matrix of what stops what, and rows for a CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scipy.stats import binomtest
+
+from robust_kbench.redteam.campaign import Trials
+from robust_kbench.redteam.corpus import CLASSES, GROUPS, Attack, Group
+from robust_kbench.redteam.trial import NAIVE, Ending
+
+_CONFIDENCE = 0.95
+COLUMNS = (
+    "specimen", "kind", "catalogue", "hint", "aim", "stopped_by", "twin", "status", "succeeded", "reason", "effects",
+    "gain", "armed", "armed_without", "armed_status", "armed_gain", "seconds",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rate:
+    """`count` of `total`, with Wilson's interval at 95 %."""
+
+    count: int
+    total: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Bounds of the rate; everything is possible where nothing was tried."""
+        if not self.total:
+            return 0.0, 1.0
+        bounds = binomtest(self.count, self.total).proportion_ci(_CONFIDENCE, method="wilson")
+        return float(bounds.low), float(bounds.high)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        share = self.count / self.total if self.total else 0.0
+        return f"{self.count}/{self.total} = {share:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def attacks_of(trials: Sequence[Trials]) -> list[Trials]:
+    """Those of attacks that are armed: the others prove nothing."""
+    return [each for each in trials if isinstance(each.specimen, Attack) and each.is_armed]
+
+
+def unarmed(trials: Sequence[Trials]) -> list[Trials]:
+    """Attacks that fail even where nothing stops them."""
+    return [each for each in trials if isinstance(each.specimen, Attack) and not each.is_armed]
+
+
+def honest_of(trials: Sequence[Trials]) -> list[Trials]:
+    """Those of honest kernels."""
+    return [each for each in trials if not isinstance(each.specimen, Attack)]
+
+
+def success_rate(trials: Sequence[Trials], kind: str | None = None) -> Rate:
+    """Of armed attacks, all or those of one class."""
+    chosen = [each for each in attacks_of(trials) if kind in (None, _attack(each).kind)]
+    return Rate(sum(each.defended.succeeded for each in chosen), len(chosen))
+
+
+def false_positive_rate(trials: Sequence[Trials]) -> Rate:
+    """Of honest kernels."""
+    chosen = honest_of(trials)
+    return Rate(sum(each.defended.is_rejected for each in chosen), len(chosen))
+
+
+def matrix(trials: Sequence[Trials]) -> dict[Group, list[str]]:
+    """For each group of defences the attacks that succeed when it alone is off."""
+    endings = [
+        ending
+        for each in attacks_of(trials)
+        for ending in (each.armed, *each.ablated)
+        if ending is not None and ending.succeeded and len(ending.off) == 1
+    ]
+    return {group: sorted({each.specimen.name for each in endings if each.off == (group,)}) for group in GROUPS}
+
+
+def summary(trials: Sequence[Trials]) -> Iterator[str]:
+    """Everything that is worth reading, in a screen."""
+    yield "attacks that succeed, of those that are armed"
+    for kind in CLASSES.values():
+        yield f"  {kind:<12} {success_rate(trials, kind)}"
+    yield f"  {'all':<12} {success_rate(trials)}"
+    yield "honest kernels that are refused"
+    yield f"  {'all':<12} {false_positive_rate(trials)}"
+    yield "attacks that succeed when one group of defences is off"
+    for group, names in matrix(trials).items():
+        yield f"  {group:<20} {len(names):>3}   {_some(names)}"
+    naive = [each for each in attacks_of(trials) if each.armed is not None and each.armed.off == (NAIVE,)]
+    yield f"  {'(a naive harness)':<20} {len(naive):>3}   {_some([each.specimen.name for each in naive])}"
+    for each in trials:
+        yield from complaints(each)
+
+
+def complaints(trials: Trials) -> Iterator[str]:
+    """What is wrong with one specimen, if anything."""
+    name, ending = trials.specimen.name, trials.defended
+    if not isinstance(trials.specimen, Attack):
+        if ending.is_rejected:
+            yield f"REFUSED   {name}: {ending.status}: {ending.reason}"
+        return
+    if ending.succeeded:
+        yield f"SUCCEEDED {name}: {_how(ending)}"
+    if trials.armed is not None and not trials.armed.succeeded and not trials.specimen.header.privileged:
+        off = " and ".join(trials.armed.off)
+        yield f"UNARMED   {name}: without {off} it still fails: {trials.armed.status}: {trials.armed.reason[:200]}"
+    if not trials.specimen.header.reason or ending.reason.startswith(trials.specimen.header.reason):
+        return
+    yield f"OTHERWISE {name}: {ending.status}: {ending.reason[:200]}; expected {trials.specimen.header.reason!r}"
+
+
+def is_clean(trials: Sequence[Trials]) -> bool:
+    """Whether no attack succeeds, no honest kernel is refused, and every attack is what it says."""
+    return not any(True for each in trials for _ in complaints(each))
+
+
+def table(trials: Sequence[Trials]) -> str:
+    """One row for each specimen, as CSV, in order of their names."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for each in sorted(trials, key=lambda each: (not isinstance(each.specimen, Attack), each.specimen.name)):
+        writer.writerow(_row(each))
+    return out.getvalue()
+
+
+def _row(trials: Trials) -> list[object]:
+    specimen, ending, armed = trials.specimen, trials.defended, trials.armed
+    header = specimen.header
+    if isinstance(specimen, Attack):
+        told = specimen.header
+        about = [specimen.kind, " ".join(told.catalogue), told.hint, told.aim, " + ".join(told.stopped_by), told.twin]
+    else:
+        about = ["honest", " ".join(getattr(header, "looks_like", ())), "", "", "", ""]
+    return [
+        specimen.name, *about, ending.status, int(ending.succeeded), ending.reason.split("\n")[0][:200],
+        "; ".join(ending.effects), _rounded(ending.gain), "" if armed is None else int(armed.succeeded),
+        "" if armed is None else " + ".join(armed.off), "" if armed is None else armed.status,
+        "" if armed is None else _rounded(armed.gain), ending.seconds,
+    ]  # fmt: skip
+
+
+def _rounded(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def _attack(trials: Trials) -> Attack:
+    assert isinstance(trials.specimen, Attack)
+    return trials.specimen
+
+
+def _how(ending: Ending) -> str:
+    gain = "" if ending.gain is None else f", {ending.gain:.2f} times as fast as its twin"
+    return "; ".join(ending.effects) or f"{ending.status}{gain}"
+
+
+def _some(names: Sequence[str], most: int = 4) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown}, …" if len(names) > most else shown

@@ -1,0 +1,208 @@
+"""One specimen in one setting: how its evaluation ended, and whether the attacker got what he wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from robust_kbench.contestant import build
+from robust_kbench.devices import open_device
+from robust_kbench.evaluate import Evaluator
+from robust_kbench.redteam.corpus import Attack, Group, Honest, Specimen
+from robust_kbench.redteam.defences import without
+from robust_kbench.redteam.targets import TOKEN, Targets
+from robust_kbench.registry import load_task
+from robust_kbench.schema.record import RunRecord, Status
+from robust_kbench.schema.submission import Submission
+from robust_kbench.schema.task import shape_of
+from robust_kbench.scoring import score
+from robust_kbench.timing.statistics import Ratio
+
+_WORTHWHILE = 1.05
+"""A speedup is a gain when it is certainly larger than this many times what the honest twin has at best."""
+_NAIVE_TIMEOUT_S = 60
+NAIVE = "naive harness"
+FULL: tuple[Group, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How one trial ended. `gain` is the speedup in units of the twin's, where both were timed."""
+
+    specimen: Specimen
+    off: tuple[str, ...]
+    status: str
+    reason: str
+    effects: tuple[str, ...] = ()
+    gain: float | None = None
+    succeeded: bool = False
+    seconds: float = 0.0
+
+    @property
+    def is_rejected(self) -> bool:
+        """For an honest kernel: whether it was refused."""
+        return self.status != Status.PASSED
+
+
+@dataclass
+class Proving:
+    """Runs trials one after the other, on evaluators that it keeps; use it as a context manager."""
+
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _evaluators: dict[bool, Evaluator] = field(default_factory=dict)
+    _twins: dict[tuple[str, tuple[str, ...]], Ratio | None] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        os.environ["REDTEAM_TOKEN"] = TOKEN
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def honest(self, specimen: Honest) -> Ending:
+        """Judge an honest kernel with all defences in force."""
+        started = time.monotonic()
+        record = self._evaluate(specimen.submission(), FULL)
+        return _ended(specimen, FULL, record, started)
+
+    def attack(self, attack: Attack, twin: Honest, off: tuple[Group, ...] = FULL) -> Ending:
+        """Let `attack` loose with the defences `off` switched off. What succeeds against all of them is tried again."""
+        ending = self._attack(attack, twin, off)
+        return self._attack(attack, twin, off) if ending.succeeded and off == FULL else ending
+
+    def _attack(self, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
+        started = time.monotonic()
+        with Targets() as targets:
+            record = self._evaluate(attack.submission(targets.source(attack.path.suffix)), off)
+            effects = targets.effects(record)
+        gain = self._gain(record, twin, off) if attack.header.aim == "time" else None
+        return _ended(attack, off, record, started, effects, gain)
+
+    def arm(self, attack: Attack, twin: Honest) -> Ending:
+        """Show that `attack` succeeds without what stops it."""
+        if attack.header.naive:
+            return self.against_naive(attack, twin)
+        return self.attack(attack, twin, attack.header.stopped_by)
+
+    def against_naive(self, attack: Attack, twin: Honest) -> Ending:
+        """Let `attack` loose on a harness that shares its process, see naive."""
+        started = time.monotonic()
+        with Targets() as targets:
+            told = _judge_naively(attack.submission(targets.source(attack.path.suffix)))
+            honest = _judge_naively(twin.submission()) if attack.header.aim == "time" else {"speedup": 1.0}
+        gain = told["speedup"] / honest["speedup"] if honest["speedup"] else None
+        is_gain = attack.header.aim != "time" or (gain is not None and gain > _WORTHWHILE)
+        status = Status.PASSED if told["passed"] else Status.INCORRECT
+        return Ending(
+            attack, (NAIVE,), status, told["reason"], (), gain, told["passed"] and is_gain,
+            round(time.monotonic() - started, 2),
+        )  # fmt: skip
+
+    def _evaluate(self, submission: Submission, off: tuple[Group, ...]) -> RunRecord:
+        with without(off):
+            evaluator = self._evaluator(has_sandbox="sandbox" not in off)
+            if "process boundary" in off:
+                return _in_a_child(lambda: evaluator.evaluate(submission, tier="quick"))
+            return evaluator.evaluate(submission, tier="quick")
+
+    def _evaluator(self, *, has_sandbox: bool) -> Evaluator:
+        """One for each kind of warm process; started while the sandbox is off, if it is to be off."""
+        if has_sandbox not in self._evaluators:
+            self._evaluators[has_sandbox] = self._stack.enter_context(Evaluator("cpu"))
+        return self._evaluators[has_sandbox]
+
+    def _gain(self, record: RunRecord, twin: Honest, off: tuple[Group, ...]) -> float | None:
+        """How much faster than `twin` at least; None where one of them was not timed."""
+        key = (twin.name, off)
+        if key not in self._twins:
+            self._twins[key] = _speedup(self._evaluate(twin.submission(), off))
+        mine, honest = _speedup(record), self._twins[key]
+        return None if mine is None or honest is None else mine.low / honest.high
+
+
+def _ended(
+    specimen: Specimen,
+    off: tuple[Group, ...],
+    record: RunRecord,
+    started: float,
+    effects: tuple[str, ...] = (),
+    gain: float | None = None,
+) -> Ending:
+    aim = specimen.header.aim if isinstance(specimen, Attack) else None
+    has_passed = record.status is Status.PASSED
+    succeeded = bool(effects) or (aim == "wrong" and has_passed)
+    succeeded |= aim == "time" and has_passed and gain is not None and gain > _WORTHWHILE
+    return Ending(
+        specimen, off, record.status.value, record.reason, effects, gain, succeeded,
+        round(time.monotonic() - started, 2),
+    )  # fmt: skip
+
+
+def _speedup(record: RunRecord) -> Ratio | None:
+    """Against the fastest baseline, of the first dtype that was timed."""
+    scores = list(score(record).values()) if record.timings else []
+    return scores[0].speedup if scores else None
+
+
+def _in_a_child(judge: Callable[[], RunRecord]) -> RunRecord:
+    """The record that `judge` makes in a forked process, which a submission in it can spoil as it likes."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(read)
+            with os.fdopen(write, "w") as pipe:
+                pipe.write(judge().model_dump_json())
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return RunRecord.model_validate_json(text)
+
+
+def _judge_naively(submission: Submission) -> dict[str, Any]:
+    task = load_task(submission.file.task)
+    axes = min(task.spec.timed["cpu"], key=lambda binding: sum(binding.values()))
+    with tempfile.TemporaryDirectory(prefix="redteam-") as folder:
+        device = open_device("cpu")
+        built = build("naive", submission, task.spec, ("float32",), device, Path(folder)).built["float32"]
+        request = built.load_request("cpu") | {
+            "reference": str(task.folder / "reference.py"),
+            "shapes": [shape_of(spec, axes) for spec in task.spec.inputs.values()],
+            "axes": list(axes.values()),
+        }
+        path = Path(folder) / "request.json"
+        path.write_text(json.dumps(request))
+        command = [sys.executable, "-m", "robust_kbench.redteam.naive", str(path)]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_NAIVE_TIMEOUT_S, cwd=folder, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {"passed": False, "reason": "timed out", "speedup": 0.0}
+    return _last_line(done.stdout) or {"passed": False, "reason": done.stderr[-500:], "speedup": 0.0}
+
+
+def _last_line(output: str) -> dict[str, Any] | None:
+    lines = output.strip().splitlines()
+    try:
+        told = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        return None
+    return told if isinstance(told, dict) else None

@@ -1,0 +1,18 @@
+"""Takes every fourth column for the other three.
+
+catalogue: [O13]
+hint: loss-partial-computation
+aim: wrong
+stopped_by: [contract]
+twin: plain
+task: reduction/logsumexp
+"""
+
+import math
+
+import torch
+
+
+def logsumexp(x):
+    some = x[:, ::4]
+    return torch.logsumexp(some, -1) + math.log(x.shape[1] / some.shape[1])

@@ -1,0 +1,30 @@
+"""Has its worker answer a call as if it had been asked to import something.
+
+catalogue: [H01]
+ends: [crashed]
+"""
+
+import json
+import struct
+
+import torch
+
+from robust_kbench.worker import session, wire
+
+answer = session._Session._answer
+
+
+def forge(self, nonce, told):
+    if told["outcome"] != "returned":
+        answer(self, nonce, told)
+        return
+    body = json.dumps({"nonce": nonce, "outcome": "loaded"}).encode()
+    self._control[wire.REPLY_OFFSET : wire.REPLY_OFFSET + len(body)] = body
+    struct.pack_into("<I", self._control, wire.LENGTH_OFFSET, len(body))
+
+
+session._Session._answer = forge
+
+
+def rmsnorm(x, weight):
+    return torch.zeros_like(x)

@@ -1,0 +1,12 @@
+/*
+Writes where nothing is.
+
+catalogue: [H18]
+ends: [crashed]
+*/
+#include <cstdint>
+
+extern "C" void rmsnorm(const float*, const float*, float*, int64_t, int64_t) {
+    int* volatile nowhere = nullptr;
+    *nowhere = 1;
+}

@@ -1,0 +1,49 @@
+"""Has four threads stream through memory whenever none of its own calls is under way: whoever is measured then
+shares the core, its caches and the way to memory with them.
+
+catalogue: [W07, T26]
+aim: time
+stopped_by: [baseline protection]
+twin: plain
+"""
+
+import threading
+import time
+
+import torch
+
+from robust_kbench.worker import session
+
+call = session._Session._call
+is_idle = threading.Event()
+are_running = [False] * 4
+memory = torch.ones(64, 1 << 18)  # 64 MiB
+
+
+def stream(number):
+    while True:
+        is_idle.wait()
+        are_running[number] = True
+        while is_idle.is_set():
+            for part in range(number, 64, 8):
+                memory[part].copy_(memory[part - 4])
+                if not is_idle.is_set():
+                    break
+        are_running[number] = False
+
+
+def call_in_peace(self, request):
+    is_idle.clear()
+    while any(are_running):
+        time.sleep(0.0005)
+    call(self, request)
+    is_idle.set()
+
+
+session._Session._call = call_in_peace
+for number in range(len(are_running)):
+    threading.Thread(target=stream, args=(number,), daemon=True).start()
+
+
+def rmsnorm(x, weight):
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)

@@ -1,0 +1,34 @@
+"""Does most of its work when the inputs have arrived and the clock has not started, and a plausible rest inside it.
+
+catalogue: [T16]
+aim: time
+stopped_by: [clocks]
+twin: slow
+reason: "clock: the worker needs longer to become ready than the baseline's"
+"""
+
+import torch
+
+from robust_kbench.worker import devices
+
+is_ahead = [False]
+
+
+def waste(x):
+    for _ in range(4):
+        x.double().exp()
+
+
+def fill(call):
+    waste(call._arguments[0])
+    is_ahead[0] = True
+
+
+devices.CpuCall.fill = fill
+
+
+def rmsnorm(x, weight):
+    if not is_ahead[0]:
+        waste(x)
+    is_ahead[0] = False
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)

@@ -1,0 +1,46 @@
+"""Forks four children when it is imported, which use up the core as long as none of its own calls is under way.
+
+catalogue: [T26, T30]
+aim: time
+stopped_by: [baseline protection]
+twin: plain
+"""
+
+import mmap
+import os
+import time
+
+import torch
+
+from robust_kbench.worker import session
+
+call = session._Session._call
+is_busy = mmap.mmap(-1, 1)  # shared with the children
+parent = os.getpid()
+
+
+def hog():
+    until = time.monotonic() + 60
+    while time.monotonic() < until and os.getppid() == parent:
+        if is_busy[0]:
+            time.sleep(0.002)
+
+
+def call_in_peace(self, request):
+    is_busy[0] = 1
+    time.sleep(0.003)
+    call(self, request)
+    is_busy[0] = 0
+
+
+for _ in range(4):
+    if os.fork() == 0:
+        try:
+            hog()
+        finally:
+            os._exit(0)
+session._Session._call = call_in_peace
+
+
+def rmsnorm(x, weight):
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)

@@ -1,0 +1,50 @@
+"""Forks children of a child that ends at once: they are no descendants of the worker any more, so that whoever
+stops those misses them, and use up the core as long as none of its own calls is under way.
+
+catalogue: [T26, T30]
+aim: time
+stopped_by: [baseline protection]
+twin: plain
+"""
+
+import mmap
+import os
+import time
+
+import torch
+
+from robust_kbench.worker import session
+
+call = session._Session._call
+is_busy = mmap.mmap(-1, 1)  # shared with the orphans
+worker = os.getpid()
+
+
+def hog():
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        os.kill(worker, 0)  # raises once the worker is gone
+        if is_busy[0]:
+            time.sleep(0.002)
+
+
+def call_in_peace(self, request):
+    is_busy[0] = 1
+    time.sleep(0.003)
+    call(self, request)
+    is_busy[0] = 0
+
+
+if os.fork() == 0:
+    try:
+        os.setsid()
+        if any(os.fork() == 0 for _ in range(4)):
+            hog()
+    finally:
+        os._exit(0)
+os.wait()
+session._Session._call = call_in_peace
+
+
+def rmsnorm(x, weight):
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)

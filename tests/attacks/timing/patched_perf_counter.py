@@ -1,0 +1,30 @@
+"""Puts a clock into the place of Python's that stands still for nine tenths of the time that its own calls take.
+
+catalogue: [T07]
+hint: monkey-patch-timing
+aim: time
+stopped_by: [process boundary]
+naive: true
+twin: slow
+"""
+
+import time
+
+import torch
+
+clock = time.perf_counter
+hidden = [0.0]
+time.perf_counter = lambda: clock() - hidden[0]
+
+
+def slow(x, weight):
+    for _ in range(4):
+        x.double().exp()
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+
+
+def rmsnorm(x, weight):
+    started = clock()
+    y = slow(x, weight)
+    hidden[0] += 0.9 * (clock() - started)
+    return y

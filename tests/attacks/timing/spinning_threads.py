@@ -1,0 +1,45 @@
+"""Keeps six threads busy whenever none of its own calls is under way, so that baselines get a seventh of the core.
+
+catalogue: [T26]
+aim: time
+stopped_by: [baseline protection]
+twin: plain
+"""
+
+import threading
+import time
+
+import torch
+
+from robust_kbench.worker import session
+
+call = session._Session._call
+is_idle = threading.Event()
+are_running = [False] * 6
+
+
+def spin(number):
+    values, results = torch.ones(2, 1 << 16)
+    while True:
+        is_idle.wait()
+        are_running[number] = True
+        while is_idle.is_set():
+            torch.exp(values, out=results)
+        are_running[number] = False
+
+
+def call_in_peace(self, request):
+    is_idle.clear()
+    while any(are_running):
+        time.sleep(0.0005)
+    call(self, request)
+    is_idle.set()
+
+
+session._Session._call = call_in_peace
+for number in range(len(are_running)):
+    threading.Thread(target=spin, args=(number,), daemon=True).start()
+
+
+def rmsnorm(x, weight):
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)

@@ -1,0 +1,89 @@
+"""The corpus is what it claims to be: large, over all classes, every attack with a twin and a reason to fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from robust_kbench.errors import SpecError
+from robust_kbench.folders import data_folder
+from robust_kbench.redteam import corpus
+from robust_kbench.redteam.corpus import CLASSES, GROUPS
+
+ATTACKS, HONEST = corpus.attacks(), corpus.honest()
+HINTS = {
+    "input-mutation", "memory-scavenge", "async-stream-bypass", "lazy-tensor-evaluation", "monkey-patch-timing",
+    "global-state-poisoning", "hyperparameter-shrinking", "result-caching", "precision-downgrade", "thread-injection",
+    "pytorch-fallback-wrap", "loss-analytical-expectation", "loss-partial-computation", "constant-output",
+    "redundant-op-elimination",
+}  # fmt: skip
+"""The classes of hints of arXiv 2606.08960."""
+
+
+def test_there_are_enough_of_them() -> None:
+    on_a_processor = [attack for attack in ATTACKS if attack.header.device == "cpu"]
+    assert len(on_a_processor) >= 120
+    assert len([specimen for specimen in HONEST if specimen.header.device == "cpu"]) >= 50
+
+
+def test_every_class_of_the_catalogue_has_several() -> None:
+    assert min(Counter(attack.kind for attack in ATTACKS).values()) >= 3
+    assert {attack.kind for attack in ATTACKS} == set(CLASSES.values())
+
+
+def test_every_hint_class_has_one() -> None:
+    assert {attack.header.hint for attack in ATTACKS} - {""} == HINTS
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_group_of_defences_stands_alone_against_something(group: str) -> None:
+    assert [a.name for a in ATTACKS if a.header.stopped_by == (group,) and not a.header.naive]
+
+
+def test_many_attacks_are_native() -> None:
+    assert len([attack for attack in ATTACKS if attack.path.suffix == ".cpp"]) >= 25
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_a_twin_that_is_raced_is_written_in_the_same_language(attack: corpus.Attack) -> None:
+    twin = next(specimen for specimen in HONEST if specimen.name == attack.header.twin)
+    if attack.header.aim == "time":
+        assert (twin.path.suffix, twin.header.task) == (attack.path.suffix, attack.header.task)
+
+
+@pytest.mark.parametrize("specimen", [*ATTACKS, *HONEST], ids=lambda specimen: specimen.name)
+def test_each_says_what_it_does_and_can_be_handed_in(specimen: corpus.Specimen) -> None:
+    assert len(specimen.summary.split()) >= 5
+    assert specimen.summary.endswith(".")
+    assert specimen.submission().digest.startswith("sha256:")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("import torch\n", "begins with no comment that says what it is"),
+        ('"""It does something.\n\ncatalogue: [T03]\n"""', "aim: missing"),
+        ('"""Something.\n\ncatalogue: [T03]\naim: wrong\nstopped_by: [clock]\ntwin: plain\n"""', "stopped_by.0"),
+        (
+            '"""Something.\n\ncatalogue: [O03]\naim: wrong\nstopped_by: [clocks]\ntwin: plain\n"""',
+            "belongs into answers",
+        ),
+        ('"""Something.\n\ncatalogue: [T03]\naim: wrong\nstopped_by: [clocks]\ntwin: plane\n"""', "twin: no 'plane'"),
+        (
+            '"""Something.\n\ncatalogue: [T03]\naim: wrong\nstopped_by: [clocks]\ntwins: plain\n"""',
+            "did you mean 'twin'",
+        ),
+    ],
+)
+def test_a_malformed_specimen_is_refused_with_its_place(
+    text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "timing").mkdir()
+    (tmp_path / "timing" / "new.py").write_text(text)
+    honest = data_folder("honest")
+    monkeypatch.setattr(corpus, "data_folder", lambda kind: tmp_path if kind == "attacks" else honest)
+    with pytest.raises(SpecError, match=words) as error:
+        corpus.attacks()
+    assert "new.py" in str(error.value)

@@ -1,0 +1,63 @@
+"""Attacks of each kind, with and without what stops them: the machinery tells success from failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conftest import NO_COMPILER
+
+from robust_kbench.redteam import corpus
+from robust_kbench.redteam.corpus import Attack
+from robust_kbench.redteam.targets import Targets
+from robust_kbench.redteam.trial import Proving
+
+ATTACKS = [attack for attack in corpus.attacks() if attack.header.device == "cpu"]
+HONEST = [specimen for specimen in corpus.honest() if specimen.header.device == "cpu"]
+TWINS = {specimen.name: specimen for specimen in HONEST}
+
+
+@pytest.fixture(scope="module")
+def proving() -> Iterator[Proving]:
+    with Proving() as shared:
+        yield shared
+
+
+def first(group: str) -> Attack:
+    """Some attack that this group alone stops; in Python, which needs no compiler."""
+    alone = [a for a in ATTACKS if a.header.stopped_by == (group,) and not a.header.naive]
+    return next((attack for attack in alone if attack.path.suffix == ".py"), alone[0])
+
+
+# What hogs the core is not armed yet: a baseline of 3 ms is not interrupted by the scheduler.
+@pytest.mark.slow
+@pytest.mark.parametrize("group", [group for group in corpus.GROUPS if group != "baseline protection"])
+def test_an_attack_succeeds_without_the_group_that_stops_it_and_fails_with_it(group: str, proving: Proving) -> None:
+    attack = first(group)
+    if attack.path.suffix == ".cpp" and NO_COMPILER:
+        pytest.skip("no g++ on the PATH; Debian: apt-get install g++")
+    armed = proving.arm(attack, TWINS[attack.header.twin])
+    assert armed.succeeded, (attack.name, armed)
+    defended = proving.attack(attack, TWINS[attack.header.twin])
+    assert not defended.succeeded, (attack.name, defended)
+
+
+@pytest.mark.slow
+def test_a_naive_harness_believes_what_ours_does_not(proving: Proving) -> None:
+    attack = next(each for each in ATTACKS if each.header.naive and each.path.suffix == ".py")
+    twin = TWINS[attack.header.twin]
+    assert proving.arm(attack, twin).succeeded
+    assert not proving.attack(attack, twin).succeeded
+
+
+def test_targets_show_what_was_done_to_them_and_leave_nothing_behind() -> None:
+    from specimens import make_record
+
+    with Targets() as targets:
+        assert targets.effects(make_record()) == ()
+        (targets.folder / "ledger.jsonl").chmod(0o777)
+        (targets.folder / "new").touch()
+        told = make_record(reason=f"raised RuntimeError: {targets.secret}")
+        assert targets.effects(told) == ("told the secret", "changed the ledger", "left files beside it")
+        folder = targets.folder
+    assert not folder.exists()
