@@ -39,7 +39,8 @@ def _from_reference(task: LoadedTask) -> dict[str, str]:
 
 def _from_baseline(task: LoadedTask, language: str) -> dict[str, str]:
     published = [read_submission(folder) for folder in baselines_of(task.spec.name)]
-    start = next((kernel for kernel in sorted(published, key=_simplicity) if kernel.file.language == language), None)
+    usual = [kernel for kernel in published if kernel.file.language == language and not kernel.file.launches]
+    start = min(usual, key=_simplicity, default=None)
     if start is None:
         known = sorted({kernel.file.language for kernel in published} | {"python"})
         shape = (

@@ -43,9 +43,9 @@ def test_a_plan_of_two_kernels_with_scratch_between_them_passes_on_the_emulator(
 @pytest.mark.parametrize(
     ("before", "after", "status"),
     [
-        pytest.param("grid: [rows]", "grid: [1]", "rejected", id="one block for all rows"),
-        pytest.param("[x, scales, cols]", "[x, scales, rows]", "incorrect", id="another axis"),
-        pytest.param("4 * rows", "2 * rows", "rejected", id="scratch that is too small"),
+        pytest.param("grid: [rows]", "grid: [1]", "rejected", id="one block for all rows", marks=pytest.mark.slow),
+        pytest.param("[x, scales, cols]", "[x, scales, rows]", "incorrect", id="another axis", marks=pytest.mark.slow),
+        pytest.param("4 * rows", "2 * rows", "rejected", id="scratch that is too small", marks=pytest.mark.slow),
         pytest.param("[x, scales, cols]", "[x, scales]", "build_failed", id="an argument that is missing"),
         pytest.param("kernel: row_scales", "kernel: row_scale", "build_failed", id="a kernel that does not exist"),
     ],

@@ -118,4 +118,4 @@ def test_workers_of_one_warm_process_have_addresses_of_their_own(submit: Submit)
 
         usual = address(0)
         moved = [address(padding_bytes) - usual for padding_bytes in (0, 100_000, 300_000)]
-    assert moved == pytest.approx([0, 100_000, 300_000], abs=4096)  # a request that is longer takes a little more heap
+    assert moved == pytest.approx([0, 100_000, 300_000], abs=16_384)  # what reads the request takes some heap, too
