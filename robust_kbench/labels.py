@@ -6,7 +6,6 @@ no label, and whoever mentions one without need has. Integrity is decided by beh
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Mapping
 
@@ -36,7 +35,8 @@ _NATIVE: Mapping[str, re.Pattern[str]] = {
     "compiles at run time": re.compile(r"\b(dlopen|dlsym|nvrtc\w*|cuModuleLoad\w*|PyRun_\w+)\b"),
     "inline assembly": re.compile(r"\b(asm|__asm__)\b"),
     "keeps state": re.compile(
-        r"^\s*(static|thread_local)\s+(?!(?:inline|constexpr|const|__)\b)[^()]*[;={]", re.MULTILINE
+        r"^[ \t]{0,80}(?:static|thread_local)[ \t]{1,80}(?!inline\b|constexpr\b|const\b|__)[^()\n;={]{1,200}[;={]",
+        re.MULTILINE,
     ),
     "reads a clock": re.compile(r"\b(clock64|clock_gettime|__rdtsc|globaltimer|chrono::|cudaEventElapsedTime)\b"),
     "reads files": re.compile(r"\b(fopen|ifstream|openat|mmap)\b"),
@@ -47,41 +47,44 @@ _NATIVE: Mapping[str, re.Pattern[str]] = {
     "uses streams": re.compile(r"\b(cudaStreamCreate\w*|getStreamFromPool)\b"),
     "uses threads": re.compile(r"\b(std::thread|std::async|pthread_create|omp parallel)\b"),
 }
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_IMPORTED = re.compile(r"^[ \t]{0,80}(?:import|from)[ \t]([^\n]{1,400})", re.MULTILINE)
+_USED = re.compile(r"\.([A-Za-z_]\w*)|\b([A-Za-z_]\w*) ?\(|\b(global|nonlocal) ")
+_WORD = re.compile(r"\w+")
+_MOST_CHARACTERS = 1 << 18
+"""Of all sources together. They are hostile: nothing here may take longer than a number of passes over the text, and no
+parser of Python's own is let near them in this process."""
 
 
 def labels_of(submission: Submission) -> tuple[str, ...]:
-    """Every label that some source of it earns, in alphabetical order."""
+    """Every label that the beginning of its sources earns, in alphabetical order."""
     found: set[str] = set()
+    left = _MOST_CHARACTERS
     for name, text in submission.sources.items():
-        found |= set(_of_python(text) if name.endswith(".py") else _of_native(text))
+        part = text[:left]
+        left -= len(part)
+        found |= set(_of_python(part) if name.endswith(".py") else _of_native(part))
     return tuple(sorted(found))
 
 
 def _of_python(text: str) -> Iterable[str]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    words = {word for node in ast.walk(tree) for word in _words(node)}
+    code = re.sub(r"#[^\n]*", "", text)
+    words = {word for match in _USED.finditer(code) for word in match.groups() if word}
+    words |= {word for match in _IMPORTED.finditer(code) for word in _WORD.findall(match[1])}
     return [label for label, names in _PYTHON.items() if names & words]
 
 
-def _words(node: ast.AST) -> Iterable[str]:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return (name,)
-        case ast.Import(names=names):
-            return [part for alias in names for part in alias.name.split(".")]
-        case ast.ImportFrom(module=module, names=names):
-            return [*(module or "").split("."), *(alias.name for alias in names)]
-        case ast.Global():
-            return ("global",)
-        case ast.Nonlocal():
-            return ("nonlocal",)
-    return ()
-
-
 def _of_native(text: str) -> Iterable[str]:
-    code = _COMMENT.sub(" ", text)
+    code = _without_blocks(re.sub(r"//[^\n]*", "", text))
     return [label for label, pattern in _NATIVE.items() if pattern.search(code)]
+
+
+def _without_blocks(text: str) -> str:
+    """`text` without comments of the form that may span lines; one that is never closed reaches to the end."""
+    kept, position = [], 0
+    while (start := text.find("/*", position)) >= 0:
+        kept.append(text[position:start])
+        end = text.find("*/", start + 2)
+        if end < 0:
+            return " ".join(kept)
+        position = end + 2
+    return " ".join([*kept, text[position:]])

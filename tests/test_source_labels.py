@@ -67,6 +67,27 @@ def test_a_source_that_cannot_be_parsed_has_none(submit: Submit) -> None:
     assert labels_of(submit("def f(:")) == ()
 
 
+# Each of these would keep a parser, or a pattern that backs up, busy for minutes, or end the judge's process.
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("/*" * 500_000, id="comments that are never closed"),
+        pytest.param("\n" * 1_000_000, id="empty lines"),
+        pytest.param("static\n" * 140_000, id="half declarations"),
+        pytest.param(("static " + "a" * 200 + "\n") * 4_000, id="declarations without an end"),
+        pytest.param("static" + " " * 1_000_000, id="a declaration of spaces"),
+        pytest.param("(" * 1_000_000, id="parentheses"),
+        pytest.param("-" * 1_000_000 + "1", id="signs"),
+        pytest.param("import " * 140_000, id="imports"),
+        pytest.param("a" * 1_000_000, id="one word"),
+        pytest.param("." * 1_000_000, id="dots"),
+    ],
+)
+def test_no_source_keeps_the_judge_busy(source: str, submit: Submit) -> None:
+    assert labels_of(submit(source)) == ()
+    assert labels_of(submit(source, language="cpp", abi="c")) == ()
+
+
 def test_labels_are_in_the_record_and_cost_nothing(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(python(RIGHT)), tier="quick", seed=1, case=0)
     assert (record.status, "calls a library" in record.labels) == ("passed", True)
