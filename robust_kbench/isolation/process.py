@@ -80,7 +80,9 @@ class Worker:
         """The sandbox's layers in force, as our own code reported them before it read its first request."""
         self.pid, self._init, self._guardian = self._await_birth()
         self._inherited_bytes = processes.private_bytes(self.pid)
-        self._is_disk_limited = _free_disk_bytes(scratch) > 2 * _LEAST_FREE_DISK_BYTES  # else others have filled it
+        self._is_disk_limited = (
+            _free_disk_bytes(scratch.parent) > 2 * _LEAST_FREE_DISK_BYTES
+        )  # else others have filled it
 
     def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
         """Have the worker import the submission."""
@@ -137,7 +139,10 @@ class Worker:
 
     def tree(self) -> list[int]:
         """The worker and all that it has started, orphans too: those have become children of the first process."""
-        return processes.tree(self._init)[1:] if self._allowance.allow_processes else [self.pid]
+        if not self._allowance.allow_processes:
+            return [self.pid]
+        # Its own descendants first: the first process may be gone, where no namespace ties their lives together.
+        return list(dict.fromkeys([*processes.tree(self.pid), *processes.tree(self._init)[1:]]))
 
     def is_alive(self) -> bool:
         """Whether the process is there, stopped or not."""
@@ -228,7 +233,7 @@ class Worker:
             raise self._crash(f"started more than {self._allowance.processes} processes")
         if sum(map(self._own_bytes, members)) > self._allowance.memory_bytes:
             raise self._crash(f"used more than {self._allowance.memory_bytes / 2**30:.1f} GiB of memory")
-        if self._is_disk_limited and _free_disk_bytes(self._scratch) < _LEAST_FREE_DISK_BYTES:
+        if self._is_disk_limited and _free_disk_bytes(self._scratch.parent) < _LEAST_FREE_DISK_BYTES:
             raise self._crash(f"left less than {_LEAST_FREE_DISK_BYTES >> 20} MiB of the disk free")
 
     def _own_bytes(self, pid: int) -> int:
