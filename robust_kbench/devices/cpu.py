@@ -35,10 +35,11 @@ class CpuDevice:
         self.judge_core, self.worker_core = cores[0], cores[-1]
         self.handshake: Literal["spin", "blocking"] = "spin" if len(cores) > 1 else "blocking"
         self.cache_bytes = machine.last_level_cache_bytes()
-        self._evict = evictor()
+        self._evict_lines = evictor()
+        self.evict = None if self._evict_lines is None else self._evict
         self.sweep_bytes = self._sweep_bytes(machine.core_caches_bytes())
-        self.pool_bytes = 2 * self.cache_bytes if self._evict is None else min(2 * self.cache_bytes, _MAX_POOL_BYTES)
-        self._sweep: torch.Tensor | None = None
+        self.pool_bytes = 2 * self.cache_bytes if self.evict is None else min(2 * self.cache_bytes, _MAX_POOL_BYTES)
+        self._swept: torch.Tensor | None = None
         self._on_worker_core: ThreadPoolExecutor | None = None
 
     def facts(self) -> dict[str, str]:
@@ -47,7 +48,7 @@ class CpuDevice:
         return {
             "device": machine.processor_name(),
             "last_level_cache": f"{self.cache_bytes >> 20} MiB",
-            "cache_flush": swept if self._evict is None else f"by address, {swept}",
+            "cache_flush": swept if self.evict is None else f"by address, {swept}",
         }
 
     def watch(self) -> Callable[[], str]:
@@ -60,29 +61,30 @@ class CpuDevice:
     def _sweep_bytes(self, core_caches_bytes: int) -> int:
         """Twice the last-level cache; the cores' own caches where that is too large to be read before every call."""
         whole = 2 * self.cache_bytes
-        if self._evict is None:
+        if self.evict is None:
             return min(whole, _MAX_SWEEP_ALONE_BYTES)
         return whole if whole <= _MAX_SWEEP_BYTES else 2 * 2 * core_caches_bytes
 
-    def flush(self, buffers: Sequence[torch.Tensor] = ()) -> None:
-        """Push `buffers` out of all caches, and then everything: what a kernel is about to read is in memory.
+    def _evict(self, buffers: Sequence[torch.Tensor]) -> None:
+        assert self._evict_lines is not None
+        for buffer in buffers:
+            self._evict_lines(buffer.data_ptr(), buffer.nbytes)
 
-        No line is dirty afterwards. Everything means as much as can be read in a few milliseconds, see `sweep_bytes`;
-        one half is read on the worker's core, whose own caches nobody else can empty; the worker is stopped meanwhile.
+    def sweep(self) -> None:
+        """Push everything out of all caches that can be pushed out in a few milliseconds, see `sweep_bytes`.
+
+        One half is read on the worker's core, whose own caches nobody else can empty; the worker is stopped meanwhile.
         """
-        if self._evict is not None:
-            for buffer in buffers:
-                self._evict(buffer.data_ptr(), buffer.nbytes)
-        if self._sweep is None or self._on_worker_core is None:
+        if self._swept is None or self._on_worker_core is None:
             import torch
 
-            self._sweep = torch.ones(self.sweep_bytes // 8, dtype=torch.int64)
+            self._swept = torch.ones(self.sweep_bytes // 8, dtype=torch.int64)
             self._on_worker_core = ThreadPoolExecutor(
                 1, "flush", initializer=os.sched_setaffinity, initargs=(0, {self.worker_core})
             )
-        middle = len(self._sweep) // 2
-        other = self._on_worker_core.submit(self._sweep[middle:].sum)
-        self._sweep[:middle].sum()
+        middle = len(self._swept) // 2
+        other = self._on_worker_core.submit(self._swept[middle:].sum)
+        self._swept[:middle].sum()
         other.result()
 
     @contextlib.contextmanager

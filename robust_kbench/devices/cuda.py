@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from robust_kbench.devices import machine, nvml
 from robust_kbench.devices.cpu import CpuDevice
 from robust_kbench.schema.task import DeviceKind
-
-if TYPE_CHECKING:  # whoever only asks what device this is need not wait for torch
-    import torch
 
 _MAX_JUDGING_THREADS = 8
 
@@ -23,6 +20,7 @@ class CudaDevice:
 
     kind: DeviceKind = "cuda"
     copies_out = True
+    evict: None = None  # inputs are copied to the device, which is no matter of the host's caches
     starts_at_once = 8  # creating a context takes seconds, most of them spent waiting
 
     def __init__(self) -> None:
@@ -70,5 +68,5 @@ class CudaDevice:
         """Free memory of the device."""
         return self._source.free_bytes()
 
-    def flush(self, buffers: Sequence[torch.Tensor] = ()) -> None:
+    def sweep(self) -> None:
         """Nothing to do on the host."""

@@ -62,17 +62,19 @@ class Caller:
         case: Case,
         inputs: Inputs,
         *,
-        before: Callable[[Sequence[torch.Tensor]], None] = lambda slots: None,
+        sweep: Callable[[], None] = lambda: None,
+        evict: Callable[[Sequence[torch.Tensor]], None] | None = None,
         is_read: bool = True,
         emulation: Mode | None = None,
         more: Mapping[str, object] | None = None,
     ) -> Observation:
         """Call the kernel once.
 
-        `before` runs last before the clock, for example to empty caches, and gets the bytes of all slots. Unless
-        `is_read`, nobody will look at the answer: it stays where it is, and so do changes to inputs. `emulation` says
-        how a kernel that was built for the emulator runs. `more` is what a worker on a CUDA device is asked for beyond
-        that: `hold`, `hot`, `batch` or `profile`, see worker.cuda.
+        `sweep` empties caches of everything, before the worker rehearses. `evict` empties them of slots: with it,
+        inputs are written after the rehearsal, and the worker sees them for some microseconds before GO; without it,
+        before the sweep. Unless `is_read`, nobody will look at the answer: it stays where it is, and so do changes to
+        inputs. `emulation` says how a kernel that was built for the emulator runs. `more` is what a worker on a CUDA
+        device is asked for beyond that: `hold`, `hot`, `batch` or `profile`, see worker.cuda.
         """
         self._arena.begin(case_footprint(self._task, case))
         placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
@@ -81,11 +83,14 @@ class Caller:
 
         began = _Began()
 
-        def fill() -> None:
+        def hand_over() -> None:
             started = time.perf_counter_ns()
             slots = self._hand_over(placed, outputs)
             began.handing_ns = time.perf_counter_ns() - started
-            before(slots)
+            if evict is None:
+                sweep()
+            else:
+                evict(slots)
             began.turn = schedule.look(worker.pid, worker.tree())
 
         request = {
@@ -94,7 +99,8 @@ class Caller:
             **self._request(case, inputs, placed, outputs if passes_outputs else {}, emulation),
         }
         try:
-            reply = worker.call(request, fill, copy_out=self._copy_out, timeout_s=self._timeout_s)
+            stages = (hand_over,) if evict is None else (sweep, hand_over)
+            reply = worker.call(request, *stages, copy_out=self._copy_out, timeout_s=self._timeout_s)
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
         except WorkerCrashed as error:

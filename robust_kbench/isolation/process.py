@@ -43,7 +43,7 @@ class Reply:
     elapsed_ns: int
     """From GO to DONE on the judge's clock."""
     wake_ns: int
-    """From waking the worker to READY: the window in which it could work off the clock."""
+    """From inputs in place to ARMED: the window in which it could work off the clock."""
 
 
 class Worker:
@@ -75,7 +75,7 @@ class Worker:
         self._arena_bytes = arena_bytes
         self._spin = True
         self._patrolled = 0.0
-        self._is_stopped = False
+        self._stopped: list[int] = []
         self.layers: tuple[str, ...] = ()
         """The sandbox's layers in force, as our own code reported them before it read its first request."""
         self.pid, self._init, self._guardian = self._await_birth()
@@ -98,20 +98,36 @@ class Worker:
         self.park()
         return answer
 
-    def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
-        """One call of the kernel. `fill` writes the inputs, and does so while the worker is stopped."""
+    def call(
+        self,
+        request: dict[str, Any],
+        before_rehearsal: Callable[[], None],
+        before_clock: Callable[[], None] | None = None,
+        *,
+        copy_out: bool,
+        timeout_s: float,
+    ) -> Reply:
+        """One call of the kernel. The callbacks run while the worker is stopped; the last one writes the inputs."""
         nonce = _nonce()
         self._run()
         self._send({"op": "call", "nonce": nonce, "copy_out": copy_out, **request})
         deadline = time.monotonic() + timeout_s
         self._wait(wire.PREPARED, nonce, deadline, "preparing a call")
         self.park()
-        fill()
+        before_rehearsal()
         deadline = time.monotonic() + timeout_s
         woken = time.perf_counter_ns()
         self._signal(wire.WAKE, nonce)
         self._run()
         self._wait(wire.READY, nonce, deadline, "waking up")
+        if before_clock is not None:
+            self.park()
+            before_clock()
+            deadline = time.monotonic() + timeout_s
+            woken = time.perf_counter_ns()
+        self._signal(wire.ARM, nonce)
+        self._run()
+        self._wait(wire.ARMED, nonce, deadline, "waking up")
         started = time.perf_counter_ns()
         self._signal(wire.GO, nonce)
         self._wait(wire.DONE, nonce, deadline, "running the kernel")
@@ -123,7 +139,7 @@ class Worker:
 
     def park(self) -> None:
         """Stop the whole process tree and see it stopped."""
-        if self._is_stopped:
+        if self._stopped:
             return
         stopped: set[int] = set()
         deadline = time.monotonic() + _STOP_TIMEOUT_S
@@ -135,7 +151,7 @@ class Worker:
                 stopped |= new
         except TimeoutError as error:
             raise self._crash(f"cannot be stopped: {error}") from None
-        self._is_stopped = True
+        self._stopped = sorted(stopped)
 
     def tree(self) -> list[int]:
         """The worker and all that it has started, orphans too: those have become children of the first process."""
@@ -177,9 +193,8 @@ class Worker:
         return self._log.decode(errors="replace").strip()
 
     def _run(self) -> None:
-        if self._is_stopped:
-            processes.resume(self.tree())
-            self._is_stopped = False
+        processes.resume(self._stopped)
+        self._stopped = []
 
     def _send(self, frame: dict[str, Any]) -> None:
         try:

@@ -111,9 +111,15 @@ def _verify_none(self: session.TimingSession, name: str, seen: Observation, *_: 
 
 
 def _no_clocks() -> AbstractContextManager[None]:
-    """Nobody compares clocks, or charges for work off the clock, and workers run on for a while after completion."""
+    """Nobody compares clocks, or charges for work off the clock.
+
+    Inputs are there before a worker rehearses, and it runs on for a while after completion.
+    """
     kept = tuple(guard for guard in guards.GUARDS if guard not in (clock.inspect, streams.inspect, activity.inspect))
-    park = process.Worker.park
+    park, call = process.Worker.park, calls.Caller.call
+
+    def call_early(caller: calls.Caller, *arguments: Any, **options: Any) -> Observation:
+        return call(caller, *arguments, **{**options, "evict": None})
 
     def park_late(worker: process.Worker) -> None:
         time.sleep(_LATE_S)
@@ -122,6 +128,7 @@ def _no_clocks() -> AbstractContextManager[None]:
     return _replaced(
         (guards, "GUARDS", kept),
         (agreement, "inspect_all", lambda agreements: ()),
+        (calls.Caller, "call", call_early),
         (process.Worker, "park", park_late),
         (peers.Peers, "charge_ns", lambda self, seen: peers.sample_ns(seen)),
     )

@@ -37,11 +37,21 @@ class InsideWorker:
             return _raised(error)
         return Loaded(nonce=0, outcome="loaded")
 
-    def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
+    def call(
+        self,
+        request: dict[str, Any],
+        before_rehearsal: Callable[[], None],
+        before_clock: Callable[[], None] | None = None,
+        *,
+        copy_out: bool,
+        timeout_s: float,
+    ) -> Reply:
         """Call the kernel, here."""
         call = devices.CpuDevice().prepare(self._abi, self._arena, {**request, "copy_out": copy_out})
-        fill()
+        before_rehearsal()
         call.fill()
+        if before_clock is not None:
+            before_clock()
         started = time.perf_counter_ns()
         try:
             told = call.run(self._kernel)

@@ -279,8 +279,9 @@ class TimingSession:
         worker = self._workers[contestant.name]
         asked = {"hold": self._hold, **(more or {})} if self._device.kind == "cuda" else more
         seen = self._caller.call(
-            worker, contestant.abi, case, inputs, before=self._device.flush, is_read=is_read, more=asked
-        )
+            worker, contestant.abi, case, inputs,
+            sweep=self._device.sweep, evict=self._device.evict, is_read=is_read, more=asked,
+        )  # fmt: skip
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         self._watch.add("inputs", seen.handing_ns / 1e9)
         self._watch.add("judging", seen.draining_ns / 1e9)

@@ -87,6 +87,9 @@ class _Session:
         call.fill()
         self._answer(0, call.rehearse())
         self._signal(wire.READY, nonce)
+        # Inputs may be there from here on: as little as possible lies between them and GO.
+        self._wait(wire.ARM, nonce)
+        self._signal(wire.ARMED, nonce)
         self._wait(wire.GO, nonce)
         if self._emulator is not None:
             self._emulator.begin(request["emulation"], self._arena)

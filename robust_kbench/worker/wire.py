@@ -4,12 +4,14 @@ Requests travel over a socket: a little-endian u32 length and as many bytes of J
 control page, a sealed memfd of CONTROL_BYTES that only the judge and this one worker map:
 
     offset    0  u64 PREPARED  worker -> judge   arguments of this call are built
-    offset   64  u64 WAKE      judge  -> worker  inputs are in place
-    offset  128  u64 READY     worker -> judge   spinning on GO
-    offset  192  u64 GO        judge  -> worker  the clock has started
-    offset  256  u64 DONE      worker -> judge   the kernel has returned; the clock stops here
-    offset  320  u64 FINISHED  worker -> judge   outputs that had to be copied are copied
-    offset  384  u32           length of the answer, then REPLY_BYTES of JSON at offset 512
+    offset   64  u64 WAKE      judge  -> worker  rehearse; on a CUDA device inputs are in place
+    offset  128  u64 READY     worker -> judge   rehearsed
+    offset  192  u64 ARM       judge  -> worker  inputs are in place
+    offset  256  u64 ARMED     worker -> judge   spinning on GO
+    offset  320  u64 GO        judge  -> worker  the clock has started
+    offset  384  u64 DONE      worker -> judge   the kernel has returned; the clock stops here
+    offset  448  u64 FINISHED  worker -> judge   outputs that had to be copied are copied
+    offset  512  u32           length of the answer, then REPLY_BYTES of JSON at offset 576
 
 Each word carries the nonce of its call, and each has a cache line of its own, so that a store to one does not slow the
 reader of another.
@@ -20,9 +22,9 @@ import socket
 import struct
 from typing import Any
 
-PREPARED, WAKE, READY, GO, DONE, FINISHED = (line * 8 for line in range(6))
-LENGTH_OFFSET = 384
-REPLY_OFFSET = 512
+PREPARED, WAKE, READY, ARM, ARMED, GO, DONE, FINISHED = (line * 8 for line in range(8))
+LENGTH_OFFSET = 512
+REPLY_OFFSET = 576
 REPLY_BYTES = 60 * 1024
 CONTROL_BYTES = 64 * 1024
 MAX_FRAME_BYTES = 1024 * 1024

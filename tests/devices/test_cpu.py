@@ -45,7 +45,8 @@ def test_a_cache_too_large_to_be_read_is_emptied_by_address(
 def test_every_slot_of_a_call_is_pushed_out(make_device: Callable[..., tuple[CpuDevice, Pushed]]) -> None:
     device, pushed = make_device(MIB, by_address=True)
     slots = [torch.zeros(100, dtype=torch.uint8), torch.zeros(7, dtype=torch.uint8)]
-    device.flush(slots)
+    assert device.evict is not None
+    device.evict(slots)
     assert pushed == [(slot.data_ptr(), len(slot)) for slot in slots]
 
 

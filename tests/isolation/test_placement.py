@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -49,6 +49,46 @@ class Onlooker:
         if self._scribbles:
             memory[described["shape"][-1] * itemsize] = 0
         return Reply(parse_answer(b'{"nonce": 1, "outcome": "returned", "outputs": []}', 1), 1000, 5_000_000)
+
+
+class Witness(Onlooker):
+    """Stands in for a worker: looks at its first input before it rehearses and before the clock starts."""
+
+    def call(
+        self,
+        request: dict[str, Any],
+        before_rehearsal: Callable[[], None],
+        before_clock: Callable[[], None] = lambda: None,
+        *,
+        copy_out: bool,
+        timeout_s: float,
+    ) -> Reply:
+        super().call(request, before_rehearsal, copy_out=copy_out, timeout_s=timeout_s)
+        self.seen_early = self.seen.clone()
+        return super().call(request, before_clock, copy_out=copy_out, timeout_s=timeout_s)
+
+
+@pytest.mark.parametrize("is_by_address", [False, True])
+def test_inputs_are_written_after_the_rehearsal_where_slots_can_be_evicted(is_by_address: bool) -> None:
+    task, case = make_task(), make_case()
+    arena, events = Arena(case_footprint(task, case)), list[str]()
+    try:
+        worker: Any = Witness(arena)
+        inputs = make_inputs(task, case)
+
+        def evict(slots: Sequence[torch.Tensor]) -> None:
+            events.append(f"evict {len(slots)}")
+
+        caller = Caller(task, arena, timeout_s=1)
+        caller.call(
+            worker, "value", case, inputs, sweep=lambda: events.append("sweep"), evict=evict if is_by_address else None
+        )
+    finally:
+        arena.close()
+    given = inputs.tensors[next(iter(task.inputs))]
+    assert torch.equal(worker.seen, given)
+    assert torch.equal(worker.seen_early, given) is not is_by_address
+    assert events == (["sweep", f"evict {len(task.tensors)}"] if is_by_address else ["sweep"])
 
 
 def _look(task: Task, case: Case, *, scribbles: bool = False) -> tuple[Onlooker, Inputs, Observation]:

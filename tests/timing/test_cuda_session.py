@@ -41,7 +41,7 @@ class Device:
     complaint = ""
     pinned = nullcontext
 
-    def flush(self) -> None:
+    def sweep(self) -> None:
         """Done by the worker."""
 
     def watch(self) -> Callable[[], str]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from robust_kbench.worker import wire
 
 Pair = tuple[socket.socket, socket.socket]
+WORDS = ("PREPARED", "WAKE", "READY", "ARM", "ARMED", "GO", "DONE", "FINISHED")
 FRAMES = st.dictionaries(
     st.text(max_size=8), st.integers() | st.text(max_size=20) | st.lists(st.integers()), max_size=4
 )
@@ -88,12 +89,12 @@ def test_a_body_that_is_no_json_is_a_value_error(body: bytes, pair: Pair) -> Non
 
 
 def test_each_word_has_a_cache_line_of_its_own() -> None:
-    words = (wire.PREPARED, wire.WAKE, wire.READY, wire.GO, wire.DONE, wire.FINISHED)
+    words = [getattr(wire, name) for name in WORDS]
     assert all(abs(one - other) * 8 >= 64 for one, other in itertools.combinations(words, 2))
 
 
 def test_words_length_and_answer_lie_one_behind_the_other_in_the_control_page() -> None:
-    last_word = (max(wire.PREPARED, wire.WAKE, wire.READY, wire.GO, wire.DONE, wire.FINISHED) + 1) * 8
+    last_word = (max(getattr(wire, name) for name in WORDS) + 1) * 8
     assert last_word <= wire.LENGTH_OFFSET
     assert wire.LENGTH_OFFSET + 4 <= wire.REPLY_OFFSET
     assert wire.REPLY_OFFSET + wire.REPLY_BYTES <= wire.CONTROL_BYTES

@@ -9,7 +9,7 @@ import threading
 
 import torch
 
-SIGNALS = range(0, 48, 8)
+SIGNALS = range(0, 64, 8)
 
 
 def control_page():

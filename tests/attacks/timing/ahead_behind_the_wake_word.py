@@ -1,5 +1,5 @@
-"""Computes between the word that wakes the worker and the one by which it says that it is ready: the function that
-waits for words returns later than it could.
+"""Computes between the word that says that inputs are there and the one by which the worker says that it is ready: the
+function that waits for words returns later than it could.
 
 catalogue: [T16]
 aim: time
@@ -27,7 +27,7 @@ def slow(x, weight):
 
 def wait_and_work(self, word, nonce):
     wait(self, word, nonce)
-    if word == wire.WAKE:
+    if word == wire.ARM:
         call = sys._getframe(1).f_locals["call"]
         answers.append(slow(*call._arguments))
 

@@ -6,7 +6,6 @@ catalogue: [T16, T09]
 aim: time
 stopped_by: [clocks]
 twin: slow_cpp
-reason: "clock: the worker needs longer to become ready than the baseline's"
 */
 #include <chrono>
 #include <cmath>

@@ -5,7 +5,6 @@ catalogue: [T16]
 aim: time
 stopped_by: [clocks]
 twin: slow
-reason: "clock: the worker needs longer to become ready than the baseline's"
 """
 
 import time

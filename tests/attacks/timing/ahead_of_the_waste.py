@@ -7,9 +7,13 @@ twin: slow
 reason: "clock: the worker needs longer to become ready than the baseline's"
 """
 
+import sys
+
 import torch
 
-from robust_kbench.worker import devices
+from robust_kbench.worker import session, wire
+
+wait = session._Session._wait
 
 is_ahead = [False]
 
@@ -19,12 +23,14 @@ def waste(x):
         x.double().exp()
 
 
-def fill(call):
-    waste(call._arguments[0])
-    is_ahead[0] = True
+def wait_and_work(self, word, nonce):
+    wait(self, word, nonce)
+    if word == wire.ARM:
+        waste(sys._getframe(1).f_locals["call"]._arguments[0])
+        is_ahead[0] = True
 
 
-devices.CpuCall.fill = fill
+session._Session._wait = wait_and_work
 
 
 def rmsnorm(x, weight):

@@ -9,11 +9,14 @@ reason: "clock: the worker needs longer to become ready than the baseline's"
 """
 
 import queue
+import sys
 import threading
 
 import torch
 
-from robust_kbench.worker import devices
+from robust_kbench.worker import devices, session, wire
+
+wait = session._Session._wait
 
 
 def slow(x, weight):
@@ -33,20 +36,23 @@ def work():
 threading.Thread(target=work, daemon=True).start()
 
 
-def fill(call):
-    answers.clear()
-    jobs.put(call._arguments)
-    while not answers:
-        pass
-    call.early = answers[0]
+def wait_for_the_thread(self, word, nonce):
+    wait(self, word, nonce)
+    if word == wire.ARM:
+        call = sys._getframe(1).f_locals["call"]
+        answers.clear()
+        jobs.put(call._arguments)
+        while not answers:
+            pass
+        call.early = answers[0]
 
 
 def run(call, kernel):
-    call._result = call.early
+    call._result = call.early if hasattr(call, "early") else kernel(*call._arguments)
     return {"outcome": "returned", "outputs": devices.arguments.describe(call._result)}
 
 
-devices.CpuCall.fill, devices.CpuCall.run = fill, run
+session._Session._wait, devices.CpuCall.run = wait_for_the_thread, run
 
 
 def rmsnorm(x, weight):

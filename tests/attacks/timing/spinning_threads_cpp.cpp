@@ -16,7 +16,7 @@ twin: plain_cpp
 
 namespace {
 
-constexpr int PREPARED = 0, DONE = 32;  // words
+constexpr int PREPARED = 0, DONE = 48;  // words
 
 const volatile std::uint64_t* control;
 
