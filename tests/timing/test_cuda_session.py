@@ -38,7 +38,7 @@ class Device:
     """What a session asks of a device."""
 
     kind, copies_out, starts_at_once, spare_cores = "cuda", True, 2, 0
-    complaint = ""
+    complaint, evict = "", None
     pinned = nullcontext
 
     def sweep(self) -> None:
