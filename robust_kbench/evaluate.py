@@ -18,7 +18,8 @@ from robust_kbench.cases.contract import held_to
 from robust_kbench.cases.large import large_case
 from robust_kbench.cases.space import Budget, Space
 from robust_kbench.cases.suite import BUDGETS, INTERPRETED, draw_suite
-from robust_kbench.checking import Checker
+from robust_kbench.checking import CASE_TIMEOUT_S, Checker
+from robust_kbench.checking.knock_out import knock_out
 from robust_kbench.checking.results import position_in, status_of, worst_of_each
 from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device, machine, open_device
@@ -217,9 +218,22 @@ class _Run:
             if self._only_case is None:
                 self._outcome.search = self._search(candidate, checker)
                 self._check_large(candidate, checker)
+                self._knock_out(candidate, suite)
             self._outcome.layers = checker.layers
             self._seen += checker.checked.seen
         self._end(*self._judged(), checker.checked.log)
+
+    def _knock_out(self, candidate: Contestant, suite: Suite) -> None:
+        """The custom track's own test, for what has passed every other one."""
+        if self._submission.file.track != "custom" or self._judged()[0] is not Status.PASSED:
+            return
+        judged = {each.dtype for each in self._outcome.cases if each.status == "passed"}
+        finding = knock_out(
+            self._task.spec, candidate, [case for case in suite.checked if case.dtype in judged],
+            judge=self._judge, pool=self._pool, device=self._device, watch=self._watch,
+            timeout_s=CASE_TIMEOUT_S[candidate.execution],
+        )  # fmt: skip
+        self._outcome.findings += [finding] if finding else []
 
     def _checker(self, candidate: Contestant) -> Checker:
         return Checker(
@@ -275,7 +289,7 @@ class _Run:
 
     def _held_to_the_floor(self, timing: Timing) -> Timing:
         """`timing` with the least time that its work takes here; an impossible one is a finding."""
-        spec, limits = self._task.spec, known_limits(self._device, measure=self._tier != "quick")
+        spec, limits = self._task.spec, known_limits(self._device)
         bound, measured = (
             task_floor(spec, timing.axes, timing.dtype, peaks) for peaks in (limits.bound, limits.measured)
         )
@@ -320,6 +334,7 @@ class _Run:
             author=printable(file.author),
             language=file.language,
             abi=self._submission.abi,
+            track=file.track,
             precision=spec.precision,
             dtypes=self._dtypes,
             device=self._device.kind,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,14 +46,18 @@ def redteam(
     from robust_kbench.redteam import campaign, report
 
     trials = []
-    with _bar("red team", len(attacks) + len(honest)) as step:
+    with ExitStack() as stack:
+        step = stack.enter_context(_bar("red team", len(attacks) + len(honest)))
+        rows = report.Table(stack.enter_context(csv.open("w", encoding="utf-8"))) if csv else None
         for each in campaign.run(attacks, honest, jobs=jobs, ablate=ablate):
             trials.append(each)
+            for line in report.complaints(each):
+                typer.echo(line)
+            if rows:
+                rows.add(each)
             step(1)
     for line in report.summary(trials):
         typer.echo(line)
-    if csv is not None:
-        csv.write_text(report.table(trials), encoding="utf-8")
     sys.exit(int(not report.is_clean(trials)))
 
 

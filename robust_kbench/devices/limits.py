@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,20 +21,27 @@ class Limits:
     measured: Peaks | None
 
 
-def known_limits(device: Device, *, measure: bool) -> Limits:
+def known_limits(device: Device) -> Limits:
     """The same as `limits_of`, after measuring the ceilings of a processor for which there are none yet (6 s).
 
-    Kept ceilings that are not to be believed count as none, and so do those that cannot be measured now.
+    Kept ceilings that are not to be believed count as none. Those that cannot be measured now are not tried again by
+    this process: on a busy machine every evaluation would wait for them.
     """
     try:
         limits = limits_of(device)
     except SpecError:
         limits = Limits(None, None)
-    if device.kind == "cpu" and limits.measured is None and measure:
-        with contextlib.suppress(HarnessError):
+    name = device.facts()["device"]
+    if device.kind == "cpu" and limits.measured is None and name not in _failed:
+        try:
             ceilings.measured(device)
             return limits_of(device)
+        except HarnessError:
+            _failed.add(name)
     return limits
+
+
+_failed: set[str] = set()
 
 
 def limits_of(device: Device) -> Limits:

@@ -1,11 +1,12 @@
 """Work done before the clock starts.
 
-The loophole: inputs are in place a moment before GO; a worker that dawdles between waking up and reporting READY can
+The loophole: inputs are in place a moment before GO; a worker that dawdles between waking up and waiting for GO can
 compute the answer in that window and then return at once.
 How it is detected: on the cpu device inputs appear while the worker is stopped, and the judge measures the window from
-waking it to READY. The baseline's worker, woken by the same code a moment earlier, shows how long that takes now.
+there to ARMED. The baseline's worker, woken by the same code a moment earlier, shows how long that takes now.
 On a busy machine wake-ups take milliseconds at random, for both. What the worker waited for a processor that others had
-is taken off; where that is not known, only an excess in nearly every call counts, and such a run is not ranked anyway.
+is taken off on both sides; where it is not known, as when it has started a thread, on neither. Where wake-ups vary,
+only an excess in nearly every call counts.
 What it cannot see: work that fits into the jitter of a wake-up, some 50 microseconds a call.
 """
 

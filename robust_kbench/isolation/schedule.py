@@ -40,11 +40,11 @@ class Turn:
         own_ns = self.ran_ns + self.others_ran_ns - earlier.ran_ns - earlier.others_ran_ns
         return own_ns + sum(self.children_ns.values()) - sum(earlier.children_ns.values())
 
-    def waited_since(self, earlier: Turn) -> int:
-        """How long the first thread stood in a run queue behind foreign processes; 0 where that is uncertain."""
+    def waited_since(self, earlier: Turn) -> int | None:
+        """How long the first thread stood in a run queue behind foreign processes; None where that is uncertain."""
         is_alone = self.processes == earlier.processes == 1 and self.last_pid == earlier.last_pid
         if not (is_alone and self.is_known and earlier.is_known):
-            return 0
+            return None
         others_ns = max(0, self.others_ran_ns - earlier.others_ran_ns)
         return max(0, self.waited_ns - earlier.waited_ns - others_ns)
 

@@ -27,6 +27,7 @@ _NEEDS_COMPILER = "CUDA kernels cannot be built on this machine: no nvcc on the 
 # What a flag of nvcc means to the emulator; the others concern code that it does not generate.
 _FLAGS = {"--use_fast_math": "-DKBEMU_FAST_MATH", "-use_fast_math": "-DKBEMU_FAST_MATH"}
 _KEPT_FLAGS = ("-D", "-U")
+_LAUNCHING = ("cudaLaunchKernel", "__cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelExC")
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,8 @@ def _compile(
     target = folder / f"kernel_{dtype}.so"
     command = [nvcc, "-shared", "-Xcompiler", "-fPIC", "-std=c++17", f"-I{cpp.INCLUDE}", *architecture]
     command += submission.file.build or ["-O3"]
+    if submission.file.track == "custom":
+        command += _launches_that_can_be_knocked_out(nvcc, folder)
     if submission.abi == "torch":
         command += [*cpp.torch_options(target.stem), str(entry), "-o", str(target), *cpp.torch_libraries()]
         log = compiler.run(command, folder, timeout_s=_TORCH_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
@@ -163,6 +166,14 @@ def _compile(
         command += ["-Xlinker", f"--require-defined={submission.symbol}"]
         log = compiler.run(command, folder, timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
     return Built(target, submission.symbol, submission.abi, log=log)
+
+
+def _launches_that_can_be_knocked_out(nvcc: str, folder: Path) -> list[str]:
+    """Options that link the functions by which kernels are launched to ours; see checking.knock_out."""
+    target = folder / "kbench_launches.o"
+    command = [nvcc, "-c", "-Xcompiler", "-fPIC", str(cpp.INCLUDE / "kbench_launches.cpp"), "-o", str(target)]
+    compiler.run(command, folder, timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
+    return [str(target), *(part for name in _LAUNCHING for part in ("-Xlinker", f"--wrap={name}"))]
 
 
 def _for_this_device() -> str:

@@ -14,11 +14,11 @@ from robust_kbench.schema.record import RunRecord, Status
 from robust_kbench.scoring import DtypeScore, score
 
 COLUMNS = (
-    "task", "task_version", "device", "dtype", "rank", "submission", "author", "language", "abi", "precision",
-    "status", "reason", "verdict", "speedup", "speedup_low", "speedup_high", "margin", "worst_speedup", "vs",
-    "vs_eager", "vs_compile", "nominated_speedup", "runs", "median_us", "baseline_median_us", "hot_us", "floor_share",
-    "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "labels", "execution", "tier", "handshake",
-    "isolation", "rule", "kbench", "seed", "submission_digest", "task_digest", "started_at",
+    "task", "task_version", "device", "dtype", "rank", "submission", "author", "language", "abi", "track",
+    "precision", "status", "reason", "verdict", "speedup", "speedup_low", "speedup_high", "margin", "worst_speedup",
+    "vs", "vs_eager", "vs_compile", "nominated_speedup", "runs", "median_us", "baseline_median_us", "hot_us",
+    "floor_share", "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "labels", "execution", "tier",
+    "handshake", "isolation", "rule", "kbench", "seed", "submission_digest", "task_digest", "started_at",
 )  # fmt: skip
 Row = dict[str, Any]
 _RANKED_TOGETHER = ("task", "task_version", "device", "dtype", "precision", "rule", "kbench")
@@ -79,6 +79,7 @@ def _row(record: RunRecord, dtype: str, scored: DtypeScore | None) -> Row:
         "author": record.author,
         "language": record.language,
         "abi": record.abi,
+        "track": record.track,
         "precision": record.precision,
         "status": record.status.value,
         "reason": record.reason.split("\n")[0][:200],

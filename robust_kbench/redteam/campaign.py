@@ -1,13 +1,27 @@
-"""All trials of the corpus, in a few processes: each attack armed and defended, each honest kernel once."""
+"""All trials of the corpus, in a few processes: each attack armed and defended, each honest kernel once.
+
+Processes have cores of their own. Where that leaves less than two for each, attacks on time wait until the others are
+done, and then have the machine for themselves: a judge that shares its core with a worker times nobody well.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import tempfile
+import traceback
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import pairwise
+from multiprocessing.queues import SimpleQueue
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from robust_kbench.redteam.corpus import GROUPS, Attack, Honest, Specimen
-from robust_kbench.redteam.trial import Ending, Proving
+from robust_kbench.redteam.trial import BROKEN, Ending, Proving
+
+_CORES_FOR_TIMING = 2
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,12 @@ class _Order:
     is_armed: bool
     is_ablated: bool
 
+    @property
+    def is_about_time(self) -> bool:
+        """Whether it has to be timed well to be understood, or races with the judge."""
+        attack = self.specimen
+        return isinstance(attack, Attack) and (attack.header.aim == "time" or attack.kind in ("timing", "hardware"))
+
 
 def run(
     attacks: Sequence[Attack], honest: Sequence[Honest], *, jobs: int = 1, arm: bool = True, ablate: bool = False
@@ -46,21 +66,45 @@ def run(
     twins = {specimen.name: specimen for specimen in honest}
     orders = [_Order(attack, twins[attack.header.twin], arm, ablate) for attack in attacks]
     orders += [_Order(specimen, None, False, False) for specimen in honest]
-    if jobs == 1:
+    shares = shares_of(sorted(os.sched_getaffinity(0)), jobs)
+    is_crowded = min(map(len, shares)) < _CORES_FOR_TIMING
+    alone = [order for order in orders if is_crowded and order.is_about_time]
+    yield from _beside_each_other([order for order in orders if order not in alone], shares)
+    if alone:
         with Proving() as proving:
-            for order in orders:
+            for order in alone:
                 yield _carry_out(order, proving)
-        return
+
+
+def shares_of(cores: Sequence[int], jobs: int) -> list[list[int]]:
+    """Neighbouring cores for each of `jobs` processes, or of as many as there are cores."""
+    count = min(jobs, len(cores))
+    bounds = [len(cores) * number // count for number in range(count + 1)]
+    return [list(cores[low:high]) for low, high in pairwise(bounds)]
+
+
+def _beside_each_other(orders: Sequence[_Order], shares: Sequence[list[int]]) -> Iterator[Trials]:
     context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
-    with context.Pool(jobs, initializer=_prepare) as processes:
-        yield from processes.imap_unordered(_carry_out_here, orders)
+    free: SimpleQueue[list[int]] = context.SimpleQueue()
+    for share in shares:
+        free.put(share)
+    with (
+        TemporaryDirectory(prefix="redteam-") as folder,
+        # Unlike those of multiprocessing.Pool, these processes may have children.
+        ProcessPoolExecutor(len(shares), context, initializer=_prepare, initargs=(free, folder)) as processes,
+    ):
+        for done in as_completed([processes.submit(_carry_out_here, order) for order in orders]):
+            yield done.result()
 
 
 _here: Proving | None = None
 
 
-def _prepare() -> None:
+def _prepare(free: SimpleQueue[list[int]], folder: str) -> None:
     global _here
+    os.sched_setaffinity(0, free.get())
+    # With cores of its own it need not wait until others have measured: machine_lock knows it by another folder.
+    tempfile.tempdir = tempfile.mkdtemp(dir=folder)
     _here = Proving().__enter__()
 
 
@@ -70,6 +114,15 @@ def _carry_out_here(order: _Order) -> Trials:
 
 
 def _carry_out(order: _Order, proving: Proving) -> Trials:
+    try:
+        return _try(order, proving)
+    except Exception as error:  # one trial that goes wrong must not cost the others
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        reason = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return Trials(Ending(order.specimen, (), BROKEN, reason))
+
+
+def _try(order: _Order, proving: Proving) -> Trials:
     specimen, twin = order.specimen, order.twin
     if isinstance(specimen, Honest) or twin is None:
         assert isinstance(specimen, Honest)

@@ -31,7 +31,7 @@ from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import Distribution
 from robust_kbench.timing import measure, peers, session
 
-_LATE_S = 0.005  # how much longer a worker runs after DONE when nobody stops it
+_LATE_S = 0.01  # how much longer a worker runs after DONE when nobody stops it
 _TOLERANCE = 1e-2
 _SIMPLE_CASES = 3
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TextIO
 
 from scipy.stats import binomtest
 
 from robust_kbench.redteam.campaign import Trials
 from robust_kbench.redteam.corpus import CLASSES, GROUPS, Attack, Group
-from robust_kbench.redteam.trial import NAIVE, Ending
+from robust_kbench.redteam.trial import BROKEN, NAIVE, Ending
 
 _CONFIDENCE = 0.95
 COLUMNS = (
     "specimen", "kind", "catalogue", "hint", "aim", "stopped_by", "twin", "status", "succeeded", "reason", "effects",
-    "gain", "armed", "armed_without", "armed_status", "armed_gain", "seconds",
+    "gain", "seconds", "armed", "armed_without", "armed_status", "armed_gain", "armed_seconds",
 )  # fmt: skip
 
 
@@ -92,13 +92,14 @@ def summary(trials: Sequence[Trials]) -> Iterator[str]:
         yield f"  {group:<20} {len(names):>3}   {_some(names)}"
     naive = [each for each in attacks_of(trials) if each.armed is not None and each.armed.off == (NAIVE,)]
     yield f"  {'(a naive harness)':<20} {len(naive):>3}   {_some([each.specimen.name for each in naive])}"
-    for each in trials:
-        yield from complaints(each)
 
 
 def complaints(trials: Trials) -> Iterator[str]:
     """What is wrong with one specimen, if anything."""
     name, ending = trials.specimen.name, trials.defended
+    if ending.status == BROKEN:
+        yield f"BROKEN    {name}: {ending.reason[:300]}"
+        return
     if not isinstance(trials.specimen, Attack):
         if ending.is_rejected:
             yield f"REFUSED   {name}: {ending.status}: {ending.reason}"
@@ -118,14 +119,17 @@ def is_clean(trials: Sequence[Trials]) -> bool:
     return not any(True for each in trials for _ in complaints(each))
 
 
-def table(trials: Sequence[Trials]) -> str:
-    """One row for each specimen, as CSV, in order of their names."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for each in sorted(trials, key=lambda each: (not isinstance(each.specimen, Attack), each.specimen.name)):
-        writer.writerow(_row(each))
-    return out.getvalue()
+class Table:
+    """One row for each specimen, as CSV, written as soon as its trials are over."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file, self._writer = file, csv.writer(file, lineterminator="\n")
+        self._writer.writerow(COLUMNS)
+
+    def add(self, trials: Trials) -> None:
+        """One more row."""
+        self._writer.writerow(_row(trials))
+        self._file.flush()
 
 
 def _row(trials: Trials) -> list[object]:
@@ -138,9 +142,9 @@ def _row(trials: Trials) -> list[object]:
         about = ["honest", " ".join(getattr(header, "looks_like", ())), "", "", "", ""]
     return [
         specimen.name, *about, ending.status, int(ending.succeeded), ending.reason.split("\n")[0][:200],
-        "; ".join(ending.effects), _rounded(ending.gain), "" if armed is None else int(armed.succeeded),
+        "; ".join(ending.effects), _rounded(ending.gain), ending.seconds, "" if armed is None else int(armed.succeeded),
         "" if armed is None else " + ".join(armed.off), "" if armed is None else armed.status,
-        "" if armed is None else _rounded(armed.gain), ending.seconds,
+        "" if armed is None else _rounded(armed.gain), "" if armed is None else armed.seconds,
     ]  # fmt: skip
 
 

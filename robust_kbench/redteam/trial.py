@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -10,7 +11,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +23,7 @@ from robust_kbench.evaluate import Evaluator
 from robust_kbench.redteam.corpus import Attack, Group, Honest, Specimen
 from robust_kbench.redteam.defences import without
 from robust_kbench.redteam.targets import TOKEN, Targets
-from robust_kbench.registry import load_task
+from robust_kbench.registry import LoadedTask, load_task
 from robust_kbench.schema.record import RunRecord, Status
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import shape_of
@@ -31,7 +33,18 @@ from robust_kbench.timing.statistics import Ratio
 _WORTHWHILE = 1.05
 """A speedup is a gain when it is certainly larger than this many times what the honest twin has at best."""
 _NAIVE_TIMEOUT_S = 60
+_CHILD_TIMEOUT_S = 60
+_BINDINGS = {
+    "norm/rmsnorm": {"rows": 160, "cols": 4096},  # small, but larger than what is only checked
+    "activation/softmax": {"rows": 64, "cols": 32000},
+    "activation/softmax_backward": {"rows": 64, "cols": 32000},
+    "reduction/logsumexp": {"rows": 128, "cols": 32000},
+    "index/sort": {"rows": 128, "cols": 4096},  # tens of milliseconds: more than a turn on a shared core
+}
+"""What is timed instead of the smallest of a task's own bindings."""
 NAIVE = "naive harness"
+BROKEN = "broken"
+"""The status of a trial in which the judge itself failed."""
 FULL: tuple[Group, ...] = ()
 
 
@@ -52,6 +65,10 @@ class Ending:
     def is_rejected(self) -> bool:
         """For an honest kernel: whether it was refused."""
         return self.status != Status.PASSED
+
+
+class _Died(Exception):
+    """A judge that shares its process with a submission gave no verdict."""
 
 
 @dataclass
@@ -85,7 +102,11 @@ class Proving:
     def _attack(self, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
         started = time.monotonic()
         with Targets() as targets:
-            record = self._evaluate(attack.submission(targets.source(attack.path.suffix)), off)
+            try:
+                record = self._evaluate(attack.submission(targets.source(attack.path.suffix)), off)
+            except _Died as error:
+                seconds = round(time.monotonic() - started, 2)
+                return Ending(attack, off, Status.CRASHED, f"the judge {error}", seconds=seconds)
             effects = targets.effects(record)
         gain = self._gain(record, twin, off) if attack.header.aim == "time" else None
         return _ended(attack, off, record, started, effects, gain)
@@ -112,10 +133,10 @@ class Proving:
 
     def _evaluate(self, submission: Submission, off: tuple[Group, ...]) -> RunRecord:
         with without(off):
-            evaluator = self._evaluator(has_sandbox="sandbox" not in off)
             if "process boundary" in off:
-                return _in_a_child(lambda: evaluator.evaluate(submission, tier="quick"))
-            return evaluator.evaluate(submission, tier="quick")
+                return _in_a_child(lambda: _evaluate_afresh(submission))
+            evaluator = self._evaluator(has_sandbox="sandbox" not in off)
+            return evaluator.evaluate(submission, _timed_once(submission.file.task), tier="quick")
 
     def _evaluator(self, *, has_sandbox: bool) -> Evaluator:
         """One for each kind of warm process; started while the sandbox is off, if it is to be off."""
@@ -156,29 +177,43 @@ def _speedup(record: RunRecord) -> Ratio | None:
     return scores[0].speedup if scores else None
 
 
+@lru_cache
+def _timed_once(name: str) -> LoadedTask:
+    """The task with one timed binding: enough to see who gains, in less time."""
+    task = load_task(name)
+    binding = _BINDINGS.get(name) or min(task.spec.timed["cpu"], key=lambda axes: sum(axes.values()))
+    return replace(task, spec=task.spec.model_copy(update={"timed": {"cpu": (binding,)}}))
+
+
+def _evaluate_afresh(submission: Submission) -> RunRecord:
+    with Evaluator("cpu") as evaluator:  # the threads of another one do not survive a fork
+        return evaluator.evaluate(submission, _timed_once(submission.file.task), tier="quick")
+
+
 def _in_a_child(judge: Callable[[], RunRecord]) -> RunRecord:
-    """The record that `judge` makes in a forked process, which a submission in it can spoil as it likes."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.close(read)
-            with os.fdopen(write, "w") as pipe:
-                pipe.write(judge().model_dump_json())
-            code = 0
-        finally:
-            os._exit(code)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    return RunRecord.model_validate_json(text)
+    """The record that `judge` makes in a forked process, which a submission in it can spoil as it likes.
+
+    Raises _Died when it makes none.
+    """
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: there.send_bytes(judge().model_dump_json().encode()))
+    child.start()
+    there.close()
+    try:
+        if not here.poll(_CHILD_TIMEOUT_S):
+            raise _Died(f"gave no verdict in {_CHILD_TIMEOUT_S} s")
+        return RunRecord.model_validate_json(here.recv_bytes())
+    except EOFError:
+        raise _Died("ended without a verdict") from None
+    finally:
+        child.kill()
+        child.join()
 
 
 def _judge_naively(submission: Submission) -> dict[str, Any]:
-    task = load_task(submission.file.task)
-    axes = min(task.spec.timed["cpu"], key=lambda binding: sum(binding.values()))
+    task = _timed_once(submission.file.task)
+    (axes,) = task.spec.timed["cpu"]
     with tempfile.TemporaryDirectory(prefix="redteam-") as folder:
         device = open_device("cpu")
         built = build("naive", submission, task.spec, ("float32",), device, Path(folder)).built["float32"]

@@ -37,14 +37,15 @@ class Observation:
 
     `outputs` are private copies, taken while the worker was stopped. A missing output is explained in `problems`, for
     example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it. `wake_ns` is
-    the time from waking the worker to its READY, `peer_wake_ns` the same of the baseline's latest call.
+    the time from inputs in place to a worker that waits for GO, `peer_wake_ns` the same of the baseline's latest call,
+    less what that waited for a processor where this one's waiting is known, too.
     `handing_ns` went into writing the arguments to shared memory, `draining_ns` into copying and comparing what was
     left there, both while the worker was stopped. `reports` is what the emulator's checker said, `defects` the same
     with its lines looked up. `repetition` compares its answer with that of an earlier call on equal inputs.
 
-    `outside_ns` is the processor time that the worker's processes used between WAKE and their stop, less what was on
+    `outside_ns` is the processor time that the worker's processes used from there to their stop, less what was on
     the clock; `peer_outside_ns` is the same of the baselines, as a rule.
-    `waited_ns` is how long the worker, from WAKE to its stop, stood in a run queue behind foreign processes.
+    `waited_ns` is how long the worker stood in a run queue behind foreign processes meanwhile; None where unknown.
     `threads_before` and `threads_after` count the tree's threads while it was stopped.
 
     Claims of a worker on a CUDA device, None where unknown: `event_ns`, the time between two events around the call
@@ -77,7 +78,7 @@ class Observation:
     repetition: Repetition | None = None
     outside_ns: int = 0
     peer_outside_ns: int | None = None
-    waited_ns: int = 0
+    waited_ns: int | None = None
     threads_before: int | None = None
     threads_after: int | None = None
     wall_ns: int | None = None
@@ -97,7 +98,7 @@ class Observation:
     @property
     def waking_ns(self) -> int:
         """From waking the worker to READY, without what foreign processes made it wait."""
-        return max(0, self.wake_ns - self.waited_ns)
+        return max(0, self.wake_ns - (self.waited_ns or 0))
 
     @property
     def is_timed(self) -> bool:

@@ -146,6 +146,7 @@ class RunRecord(Strict):
     author: str = ""
     language: str
     abi: str
+    track: str = "open"
     precision: Precision
     dtypes: tuple[FloatDType, ...]
     device: DeviceKind

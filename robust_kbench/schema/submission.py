@@ -16,6 +16,8 @@ from robust_kbench.schema.launch import MAX_LAUNCHES, Launch
 from robust_kbench.schema.task import FloatDType, Precision, TaskName
 
 Language = Literal["python", "triton", "cpp", "cuda"]
+Track = Literal["open", "custom"]
+"""On the custom track a submission's own kernels must do the work: see checking.knock_out."""
 Abi = Literal["value", "destination", "c", "torch", "launch"]
 ABIS: dict[str, tuple[Abi, ...]] = {
     "python": ("value", "destination"),
@@ -44,6 +46,7 @@ class SubmissionFile(Strict):
     abi: Abi | None = Field(default=None, description="default: destination for python and triton, c for cpp and cuda")
     entry_point: Annotated[str, Field(pattern=r"^[^:\s]+::[A-Za-z_][A-Za-z0-9_]*$", description="file::symbol")]
     author: str = Field(default="", max_length=100)
+    track: Track = Field(default="open", description="custom: kernels of its own do the work, which is tested")
     precision: Precision | None = Field(default=None, description="default: the task's contract")
     dtypes: tuple[FloatDType, ...] | None = Field(default=None, description="default: all dtypes of the task")
     build: tuple[str, ...] = Field(default=(), max_length=16, description="compiler flags from the allow-list")
@@ -92,6 +95,10 @@ class SubmissionFile(Strict):
             )
         if (self.abi == "launch") != bool(self.launches) or (self.scratch and not self.launches):
             raise ValueError("launches and scratch belong to abi launch, which needs at least one launch")
+        if self.track == "custom" and self.language not in ("triton", "cuda"):
+            raise ValueError(
+                f"track custom is for kernels that are launched, of triton or cuda; {self.language} has none"
+            )
         if self.build and self.language in ("python", "triton"):
             raise ValueError(f"build: {self.language} is not compiled, remove the flags")
         return self
@@ -138,6 +145,7 @@ class Submission(Strict):
         told = {
             "author",
             *(() if self.file.launches else ("launches", "scratch")),
+            *(() if self.file.track == "custom" else ("track",)),
         }  # digests of before stay what they were
         content = self.file.model_dump(exclude=told) | {"abi": self.abi, "sources": self.sources}
         text = json.dumps(content, sort_keys=True, default=list)

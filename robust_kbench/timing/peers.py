@@ -35,7 +35,7 @@ class Peers:
         return replace(
             seen,
             outputs={},
-            peer_wake_ns=peer.waking_ns if peer else None,
+            peer_wake_ns=_wake_ns(peer, seen) if peer else None,
             peer_outside_ns=int(statistics.median(self._outside_ns)) if self._outside_ns else None,
             peer_calibration=peer.calibration if peer else None,
             peer_gap_ns=peer.elapsed_ns - event_ns if peer and event_ns is not None else None,
@@ -51,6 +51,11 @@ class Peers:
             usual = _usual(self._outside_ns, _OUTSIDE_ALLOWANCE_NS)
             return seen.elapsed_ns + (max(0, seen.outside_ns - usual) if self._outside_ns else 0)
         return sample_ns(seen, _usual(self._gaps_ns, _LAUNCH_ALLOWANCE_NS))
+
+
+def _wake_ns(peer: Observation, seen: Observation) -> int:
+    """How long `peer` took to wake up, to be compared with `seen`, of which the waiting may not be known."""
+    return peer.wake_ns if seen.waited_ns is None else peer.waking_ns
 
 
 def _usual(values_ns: Sequence[int], allowance_ns: int) -> int:

@@ -33,7 +33,7 @@ class Plan:
     """Stop when half the interval of the log ratio is below this."""
     more_sessions: int = 0
     """How many are added to a binding whose sessions agree less well than `session_precision`."""
-    session_precision: float = 0.05
+    session_precision: float = 0.01
     full_rule_share: float = 0.2
     """Share of timed outputs, secretly drawn, that is judged against float64; the others against PyTorch."""
 
@@ -63,6 +63,6 @@ class Plan:
 
 PLANS: dict[Tier, Plan] = {
     "quick": Plan(sessions=1, min_rounds=8, max_rounds=12, max_seconds=0.6, warm_up_rounds=2, warm_up_seconds=0.05),
-    "full": Plan(sessions=5, min_rounds=20, max_rounds=80, max_seconds=1.25, more_sessions=2),
+    "full": Plan(sessions=5, min_rounds=20, max_rounds=80, max_seconds=1.25, more_sessions=3),
     "final": Plan(sessions=7, min_rounds=30, max_rounds=60, max_seconds=20.0, more_sessions=3),
 }

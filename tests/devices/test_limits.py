@@ -10,6 +10,7 @@ import pytest
 from test_ceilings import make_ceilings
 
 from robust_kbench.devices import Device, ceilings
+from robust_kbench.devices import limits as limits_module
 from robust_kbench.devices.ceilings import Ceilings
 from robust_kbench.devices.cpu import CpuDevice
 from robust_kbench.devices.limits import Limits, known_limits, limits_of
@@ -92,12 +93,14 @@ def test_ceilings_measured_beside_other_work_are_not_kept(
     device = CpuDevice()
     found = make_ceilings(device=device.facts()["device"], kind="cpu")
     used = iter([0.0, foreign_seconds] * 2)
+    monkeypatch.setattr(limits_module, "_failed", set())
     monkeypatch.setattr(ceilings, "_ask", lambda _: found)
     monkeypatch.setattr(ceilings, "_foreign_seconds", lambda: next(used))
     monkeypatch.setattr("robust_kbench.machine_lock.quiet", contextlib.nullcontext)
-    limits = known_limits(device, measure=True)
+    limits = known_limits(device)
     assert limits == (Limits(found.bounds(), found.peaks()) if is_kept else Limits(None, None))
     assert ceilings.cached(device) == (found if is_kept else None)
+    assert known_limits(device) == limits  # nothing is measured again: `used` is for one more time only
     if not is_kept:
         with pytest.raises(HarnessError, match="others used .* of a core meanwhile; stop what else runs here"):
             ceilings.measured(device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from robust_kbench.errors import SpecError
 from robust_kbench.folders import data_folder
 from robust_kbench.redteam import corpus
 from robust_kbench.redteam.corpus import CLASSES, GROUPS
+from robust_kbench.worker import wire
 
 ATTACKS, HONEST = corpus.attacks(), corpus.honest()
 HINTS = {
@@ -58,6 +60,15 @@ def test_each_says_what_it_does_and_can_be_handed_in(specimen: corpus.Specimen) 
     assert len(specimen.summary.split()) >= 5
     assert specimen.summary.endswith(".")
     assert specimen.submission().digest.startswith("sha256:")
+
+
+@pytest.mark.parametrize("attack", [a for a in ATTACKS if "kbench-control" in a.path.read_text()], ids=lambda a: a.name)
+def test_what_writes_to_the_control_page_knows_where_its_words_lie(attack: corpus.Attack) -> None:
+    # With old numbers it would do nothing, and look like an attack that is stopped, or one that succeeds.
+    told = {name: int(number) for name, number in re.findall(r"\b([A-Z_]+) = (\d+)[,;]", attack.path.read_text())}
+    layout = {**vars(wire), "LENGTH_AT": wire.LENGTH_OFFSET, "REPLY_AT": wire.REPLY_OFFSET}
+    assert told == {name: layout[name] for name in told}
+    assert "DONE" in told
 
 
 @pytest.mark.parametrize(

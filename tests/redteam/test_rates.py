@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robust_kbench.redteam import report
+from robust_kbench.redteam import campaign, report
 from robust_kbench.redteam.campaign import Trials
 from robust_kbench.redteam.corpus import Attack, AttackHeader, Honest, HonestHeader
 from robust_kbench.redteam.report import Rate
@@ -75,19 +75,37 @@ def test_the_matrix_names_what_succeeds_when_one_group_alone_is_off() -> None:
         (trials("a", succeeds=True), "SUCCEEDED a"),
         (trials("a", is_armed=False), "UNARMED   a"),
         (honest(status="rejected"), "REFUSED   plain"),
+        (Trials(Ending(attack("a"), (), "broken", "OSError: no space left")), "BROKEN    a: OSError"),
     ],
 )
 def test_whatever_is_wrong_is_named_and_makes_the_whole_unclean(bad: Trials, word: str) -> None:
     good = [trials("good"), honest("other")]
     assert report.is_clean(good)
     assert not report.is_clean([*good, bad])
-    assert any(line.startswith(word) for line in report.summary([*good, bad]))
+    assert [line.startswith(word) for line in report.complaints(bad)] == [True]
 
 
 def test_the_table_has_a_row_for_each_specimen() -> None:
-    rows = list(csv.DictReader(io.StringIO(report.table([honest(), trials("b", reason="y[0]: got 0"), trials("a")]))))
+    file = io.StringIO()
+    table = report.Table(file)
+    for each in (trials("a"), trials("b", reason="y[0]: got 0"), honest()):
+        table.add(each)
+    rows = list(csv.DictReader(io.StringIO(file.getvalue())))
     assert [row["specimen"] for row in rows] == ["a", "b", "plain"]
     assert (rows[1]["kind"], rows[1]["succeeded"], rows[1]["reason"], rows[1]["armed_without"]) == (
         "timing", "0", "y[0]: got 0", "clocks",
     )  # fmt: skip
     assert (rows[2]["kind"], rows[2]["catalogue"], rows[2]["armed"]) == ("honest", "B02", "")
+
+
+@pytest.mark.parametrize(
+    ("cores", "jobs", "shares"),
+    [
+        ([0], 2, [[0]]),
+        ([0, 1], 2, [[0], [1]]),
+        ([0, 1], 1, [[0, 1]]),
+        ([2, 3, 5, 7, 8], 2, [[2, 3], [5, 7, 8]]),
+    ],
+)
+def test_every_process_has_cores_of_its_own(cores: list[int], jobs: int, shares: list[list[int]]) -> None:
+    assert campaign.shares_of(cores, jobs) == shares

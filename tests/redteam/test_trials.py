@@ -29,9 +29,8 @@ def first(group: str) -> Attack:
     return next((attack for attack in alone if attack.path.suffix == ".py"), alone[0])
 
 
-# What hogs the core is not armed yet: a baseline of 3 ms is not interrupted by the scheduler.
 @pytest.mark.slow
-@pytest.mark.parametrize("group", [group for group in corpus.GROUPS if group != "baseline protection"])
+@pytest.mark.parametrize("group", corpus.GROUPS)
 def test_an_attack_succeeds_without_the_group_that_stops_it_and_fails_with_it(group: str, proving: Proving) -> None:
     attack = first(group)
     if attack.path.suffix == ".cpp" and NO_COMPILER:

@@ -48,6 +48,17 @@ def test_a_host_that_is_slow_at_times_costs_the_candidate_nothing() -> None:
     assert _charged(260, 280, 300, 320, 340, elapsed_us=500, event_us=100) == 100
 
 
+@pytest.mark.parametrize(("waited_ns", "peer_wake_ns"), [(None, 900_000), (0, 100_000), (50_000, 100_000)])
+def test_where_a_calls_waiting_is_unknown_that_of_its_peer_is_no_excuse_for_the_peer(
+    waited_ns: int | None, peer_wake_ns: int
+) -> None:
+    # On a single core everybody waits for the judge; who starts a thread in a call would be compared with one who does
+    # not, and whose waiting was taken off.
+    peers = Peers()
+    peers.add(make_observation(wake_ns=900_000, waited_ns=800_000))
+    assert peers.beside(make_observation(wake_ns=900_000, waited_ns=waited_ns)).peer_wake_ns == peer_wake_ns
+
+
 def _charged_outside(*usual_us: int, outside_us: int) -> float:
     """What a call of 200 us is charged with that used `outside_us` off the clock, after baselines that used others."""
     peers = Peers()

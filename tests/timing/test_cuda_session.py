@@ -82,7 +82,9 @@ class Caller:
     tamper: Callable[[Observation, Mapping[str, Any]], Observation] = lambda seen, more: seen
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
-    def call(self, worker: Worker, abi: str, case: Any, inputs: Any, *, before: Any, is_read: bool, more: Any) -> Any:
+    def call(
+        self, worker: Worker, abi: str, case: Any, inputs: Any, *, is_read: bool, more: Any, **flushes: Any
+    ) -> Any:
         self.asked.append((worker.name, dict(more)))
         batch = {"calls": 1, "flush": True, "empty": False, **more.get("batch", {})}
         work_ns = 0 if batch["empty"] else KERNEL_NS

@@ -1,5 +1,6 @@
 // From a launch request to engines that run its blocks.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <thread>
 #include <vector>
@@ -96,6 +97,7 @@ int kbemu_launch(const Launch* launch) {
         return last_error = kErrorInvalidConfiguration;
     }
     grid.blocks = std::uint64_t{launch->grid.x} * launch->grid.y * launch->grid.z;
+    if (std::getenv("KBENCH_KNOCKED_OUT")) return 0;  // see checking/knock_out.py
     enter_module_of(reinterpret_cast<const void*>(launch->body));
     if (settings.checked) checker_starts_launch();
     {

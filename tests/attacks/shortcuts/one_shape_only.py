@@ -8,7 +8,7 @@ twin: plain
 
 import torch
 
-ROWS, COLS = 128, 11008
+ROWS, COLS = 160, 4096
 
 
 def rmsnorm(x, weight):

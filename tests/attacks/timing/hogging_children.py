@@ -1,9 +1,10 @@
-"""Forks four children when it is imported, which use up the core as long as none of its own calls is under way.
+"""Forks two children when it is imported, which use up the core as long as none of its own calls is under way.
 
 catalogue: [T26, T30]
 aim: time
 stopped_by: [baseline protection]
-twin: plain
+twin: library_sort
+task: index/sort
 """
 
 import mmap
@@ -33,7 +34,7 @@ def call_in_peace(self, request):
     is_busy[0] = 0
 
 
-for _ in range(4):
+for _ in range(2):
     if os.fork() == 0:
         try:
             hog()
@@ -42,5 +43,5 @@ for _ in range(4):
 session._Session._call = call_in_peace
 
 
-def rmsnorm(x, weight):
-    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+def sort(x):
+    return torch.sort(x, -1)

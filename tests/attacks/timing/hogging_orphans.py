@@ -4,7 +4,8 @@ stops those misses them, and use up the core as long as none of its own calls is
 catalogue: [T26, T30]
 aim: time
 stopped_by: [baseline protection]
-twin: plain
+twin: library_sort
+task: index/sort
 """
 
 import mmap
@@ -38,7 +39,7 @@ def call_in_peace(self, request):
 if os.fork() == 0:
     try:
         os.setsid()
-        if any(os.fork() == 0 for _ in range(4)):
+        if any(os.fork() == 0 for _ in range(2)):
             hog()
     finally:
         os._exit(0)
@@ -46,5 +47,5 @@ os.wait()
 session._Session._call = call_in_peace
 
 
-def rmsnorm(x, weight):
-    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+def sort(x):
+    return torch.sort(x, -1)

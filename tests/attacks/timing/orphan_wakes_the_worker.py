@@ -4,7 +4,8 @@ the core then.
 catalogue: [T30, T26]
 aim: time
 stopped_by: [baseline protection]
-twin: plain
+twin: library_sort
+task: index/sort
 """
 
 import mmap
@@ -21,7 +22,7 @@ call = session._Session._call
 is_busy = mmap.mmap(-1, 1)  # shared with the orphan
 worker = os.getpid()
 is_idle = threading.Event()
-are_running = [False] * 6
+are_running = [False] * 2
 
 
 def wake():
@@ -38,6 +39,7 @@ def spin(number):
     values, results = torch.ones(2, 1 << 16)
     while True:
         is_idle.wait()
+        time.sleep(0.002)  # until whoever was called has been stopped: work behind the clock is charged
         are_running[number] = True
         while is_idle.is_set():
             torch.exp(values, out=results)
@@ -67,5 +69,5 @@ for number in range(len(are_running)):
     threading.Thread(target=spin, args=(number,), daemon=True).start()
 
 
-def rmsnorm(x, weight):
-    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+def sort(x):
+    return torch.sort(x, -1)

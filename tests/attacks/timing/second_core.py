@@ -1,8 +1,10 @@
-"""Has two threads compute that take a core each, where one core is what everybody is timed on.
+"""Has two threads compute that take a core each, where one core is what everybody is timed on. Of two cores one is the
+judge's, who never sleeps, so it gains on machines with more alone.
 
 catalogue: [T27]
 aim: time
 stopped_by: [sandbox, clocks]
+privileged: true
 twin: slow_by_blocks
 """
 
@@ -30,4 +32,4 @@ def rmsnorm(x, weight):
             block.double().exp()
         return torch.nn.functional.rms_norm(block, weight.shape, weight, 1e-6)
 
-    return torch.cat(list(pool.map(work, x.split(8))))
+    return torch.cat(list(pool.map(work, x.split(40))))

@@ -5,6 +5,7 @@ where one core is what everybody is timed on.
 catalogue: [T27]
 aim: time
 stopped_by: [sandbox, clocks]
+privileged: true
 twin: slow_cpp
 */
 #include <atomic>

@@ -1,9 +1,10 @@
-"""Keeps six threads busy whenever none of its own calls is under way, so that baselines get a seventh of the core.
+"""Keeps two threads busy whenever none of its own calls is under way, so that baselines get a part of the core.
 
 catalogue: [T26]
 aim: time
 stopped_by: [baseline protection]
-twin: plain
+twin: library_sort
+task: index/sort
 """
 
 import threading
@@ -15,13 +16,14 @@ from robust_kbench.worker import session
 
 call = session._Session._call
 is_idle = threading.Event()
-are_running = [False] * 6
+are_running = [False] * 2
 
 
 def spin(number):
     values, results = torch.ones(2, 1 << 16)
     while True:
         is_idle.wait()
+        time.sleep(0.002)  # until whoever was called has been stopped: work behind the clock is charged
         are_running[number] = True
         while is_idle.is_set():
             torch.exp(values, out=results)
@@ -41,5 +43,5 @@ for number in range(len(are_running)):
     threading.Thread(target=spin, args=(number,), daemon=True).start()
 
 
-def rmsnorm(x, weight):
-    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+def sort(x):
+    return torch.sort(x, -1)

@@ -1,16 +1,19 @@
 /*
-Starts forty native threads that spin as long as the worker has finished one call and not prepared the next, which they
+Starts three native threads that spin as long as the worker has finished one call and not prepared the next, which they
 read in the page through which worker and judge talk: baselines get little of the core.
 
 catalogue: [T26]
 aim: time
 stopped_by: [baseline protection]
-twin: plain_cpp
+twin: sorted_places_cpp
+task: index/sort
 */
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <numeric>
 #include <string>
 #include <thread>
 
@@ -36,16 +39,17 @@ __attribute__((constructor)) void start() {
         if (line.find("kbench-control") != std::string::npos)
             control = reinterpret_cast<std::uint64_t*>(std::stoull(line, nullptr, 16));
     if (control == nullptr) return;
-    for (int i = 0; i < 40; ++i) std::thread(spin).detach();
+    for (int i = 0; i < 3; ++i) std::thread(spin).detach();
 }
 
 }  // namespace
 
-extern "C" void rmsnorm(const float* x, const float* weight, float* y, int64_t rows, int64_t cols) {
-    for (int64_t row = 0; row < rows; ++row, x += cols, y += cols) {
-        double sum = 0.0;
-        for (int64_t i = 0; i < cols; ++i) sum += static_cast<double>(x[i]) * x[i];
-        const double scale = 1.0 / std::sqrt(sum / cols + 1e-6);
-        for (int64_t i = 0; i < cols; ++i) y[i] = static_cast<float>(x[i] * scale * weight[i]);
+extern "C" void sort(const float* x, float* values, int64_t* indices, int64_t rows, int64_t cols) {
+    for (int64_t row = 0; row < rows; ++row, x += cols, values += cols, indices += cols) {
+        std::iota(indices, indices + cols, int64_t{0});
+        std::sort(indices, indices + cols, [x](int64_t one, int64_t other) {
+            return !std::isnan(x[one]) && (std::isnan(x[other]) || x[one] < x[other]);
+        });
+        for (int64_t rank = 0; rank < cols; ++rank) values[rank] = x[indices[rank]];
     }
 }

@@ -1,4 +1,4 @@
-"""Takes every fourth column for the other three.
+"""Takes every second column for its neighbour, too.
 
 catalogue: [O13]
 hint: loss-partial-computation
@@ -14,5 +14,5 @@ import torch
 
 
 def logsumexp(x):
-    some = x[:, ::4]
+    some = x[:, ::2]
     return torch.logsumexp(some, -1) + math.log(x.shape[1] / some.shape[1])
