@@ -31,7 +31,7 @@ from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import Distribution
 from robust_kbench.timing import measure, peers, session
 
-_LATE_S = 0.01  # how much longer a worker runs after DONE when nobody stops it
+_LATE_S = 0.02  # how much longer a worker runs after DONE when nobody stops it
 _TOLERANCE = 1e-2
 _SIMPLE_CASES = 3
 
@@ -118,8 +118,22 @@ def _no_clocks() -> AbstractContextManager[None]:
     kept = tuple(guard for guard in guards.GUARDS if guard not in (clock.inspect, streams.inspect, activity.inspect))
     park, call = process.Worker.park, calls.Caller.call
 
-    def call_early(caller: calls.Caller, *arguments: Any, **options: Any) -> Observation:
-        return call(caller, *arguments, **{**options, "evict": None})
+    def call_early(
+        caller: calls.Caller,
+        *arguments: Any,
+        evict: Callable[[Sequence[torch.Tensor]], None] | None = None,
+        **options: Any,
+    ) -> Observation:
+        hand_over = caller._hand_over
+
+        def hand_over_and_evict(*places: Any) -> list[torch.Tensor]:
+            slots = hand_over(*places)
+            if evict is not None:
+                evict(slots)
+            return slots
+
+        with patch.object(caller, "_hand_over", hand_over_and_evict):
+            return call(caller, *arguments, **options)
 
     def park_late(worker: process.Worker) -> None:
         time.sleep(_LATE_S)

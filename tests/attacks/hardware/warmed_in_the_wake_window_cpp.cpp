@@ -5,7 +5,7 @@ computed, and memory that was pushed out of the caches for everybody is back in 
 catalogue: [W03, T16]
 aim: time
 stopped_by: [clocks]
-twin: simd_cpp
+twin: float_lanes_cpp
 */
 #include <cmath>
 #include <cstdint>
@@ -15,22 +15,19 @@ twin: simd_cpp
 
 namespace {
 
-typedef float Narrow __attribute__((vector_size(32)));
-typedef double Wide __attribute__((vector_size(64)));
-constexpr int64_t LANES = 8, LINE = 16;  // floats
+typedef float Lanes __attribute__((vector_size(64)));
+constexpr int64_t LANES = 16;
+
+inline Lanes load(const float* from) {
+    Lanes values;
+    std::memcpy(&values, from, sizeof values);
+    return values;
+}
+
+inline void store(float* to, Lanes values) { std::memcpy(to, &values, sizeof values); }
+constexpr int64_t LINE = 16;  // floats
 
 volatile float sink;
-
-inline Wide load(const float* from) {
-    Narrow values;
-    std::memcpy(&values, from, sizeof values);
-    return __builtin_convertvector(values, Wide);
-}
-
-inline void store(float* to, Wide values) {
-    const Narrow rounded = __builtin_convertvector(values, Narrow);
-    std::memcpy(to, &rounded, sizeof rounded);
-}
 
 void touch(const float* x, const float* weight, float* y, int64_t rows, int64_t cols) {
     float sum = 0.0f;
@@ -70,13 +67,18 @@ __attribute__((constructor)) void patch() {
 extern "C" void rmsnorm(const float* x, const float* weight, float* y, int64_t rows, int64_t cols) {
     const int64_t whole = cols / LANES * LANES;
     for (int64_t row = 0; row < rows; ++row, x += cols, y += cols) {
-        Wide sums = {};
-        for (int64_t i = 0; i < whole; i += LANES) sums += load(x + i) * load(x + i);
+        Lanes some = {}, others = {};  // a single sum would wait for itself
+        int64_t i = 0;
+        for (; i + 2 * LANES <= whole; i += 2 * LANES) {
+            some += load(x + i) * load(x + i);
+            others += load(x + i + LANES) * load(x + i + LANES);
+        }
+        for (; i < whole; i += LANES) some += load(x + i) * load(x + i);
         double sum = 0.0;
-        for (int64_t lane = 0; lane < LANES; ++lane) sum += sums[lane];
-        for (int64_t i = whole; i < cols; ++i) sum += static_cast<double>(x[i]) * x[i];
-        const double scale = 1.0 / std::sqrt(sum / cols + 1e-6);
-        for (int64_t i = 0; i < whole; i += LANES) store(y + i, load(x + i) * scale * load(weight + i));
-        for (int64_t i = whole; i < cols; ++i) y[i] = static_cast<float>(x[i] * scale * weight[i]);
+        for (int64_t lane = 0; lane < LANES; ++lane) sum += static_cast<double>(some[lane]) + others[lane];
+        for (; i < cols; ++i) sum += static_cast<double>(x[i]) * x[i];
+        const float scale = static_cast<float>(1.0 / std::sqrt(sum / cols + 1e-6));
+        for (i = 0; i < whole; i += LANES) store(y + i, load(x + i) * scale * load(weight + i));
+        for (; i < cols; ++i) y[i] = x[i] * scale * weight[i];
     }
 }
