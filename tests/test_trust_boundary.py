@@ -267,16 +267,22 @@ def test_claiming_an_event_time_does_not_hide_work_before_the_clock_starts(
     evaluator: Evaluator, submit: Submit
 ) -> None:
     cheat = """
-from robust_kbench.worker import arguments, devices
+from robust_kbench.worker import arguments, devices, session, wire
 
-def fill(self):
-    time.sleep(0.02)
-    self._result = rmsnorm(*self._arguments)
+wait = session._Session._wait
+
+def wait_and_work(self, word, nonce):
+    wait(self, word, nonce)
+    if word == wire.ARM:
+        time.sleep(0.02)
+        call = sys._getframe(1).f_locals["call"]
+        call.early = rmsnorm(*call._arguments)
 
 def run(self, kernel):
+    self._result = self.early if hasattr(self, "early") else kernel(*self._arguments)
     return {"outcome": "returned", "outputs": arguments.describe(self._result), "event_ns": 1}
 
-devices.CpuCall.fill, devices.CpuCall.run = fill, run
+session._Session._wait, devices.CpuCall.run = wait_and_work, run
 """
     record = evaluator.evaluate(submit(python(RIGHT, cheat)), tier="quick")
     assert record.status == "rejected"

@@ -42,10 +42,11 @@ def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor
     return torch.rand(shape, generator=generator)
 
 
-def _lognormal(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+def lognormal(shape: tuple[int, ...], generator: torch.Generator, exponent: float = 1.0) -> torch.Tensor:
+    """Of either sign, raised to `exponent` with its sign kept."""
     values = torch.randn(shape, generator=generator)
     signs = values.view(torch.int32).bitwise_and(1).bitwise_left_shift_(31)  # of a random last bit
-    values.mul_(0.8).exp_().view(torch.int32).bitwise_or_(signs)
+    values.mul_(0.8 * exponent).exp_().view(torch.int32).bitwise_or_(signs)
     return values
 
 
@@ -120,7 +121,7 @@ def _cancelling(shape: tuple[int, ...], generator: torch.Generator) -> torch.Ten
 DISTRIBUTIONS: Mapping[Distribution, _Values] = {
     "normal": _normal,
     "uniform": _uniform,
-    "lognormal": _lognormal,
+    "lognormal": lognormal,
     "integers": _integers,
     "large": _large,
     "sparse": _sparse,

@@ -79,18 +79,24 @@ def draw_elements(
 ) -> torch.Tensor:
     """Elements of the input `name`, which is neither a scalar nor takes the values of a probe."""
     if spec.role in ("index", "mask"):
-        bound = arithmetic.evaluate(spec.below or 1, case.axes) if spec.role == "index" else 2
-        return torch.randint(0, max(bound, 1), shape, generator=generator, dtype=dtype)
-    values = draw_values(_distribution_of(case, name, spec), shape, generator, dtype)
+        return torch.randint(0, bound_of(case, spec), shape, generator=generator, dtype=dtype)
+    return scaled(draw_values(distribution_of(case, name, spec), shape, generator, dtype), spec, case).to(dtype)
+
+
+def bound_of(case: Case, spec: Input) -> int:
+    """Values of an index or a mask are drawn from [0, this)."""
+    return max(arithmetic.evaluate(spec.below or 1, case.axes), 1) if spec.role == "index" else 2
+
+
+def scaled(values: torch.Tensor, spec: Input, case: Case) -> torch.Tensor:
+    """Values of a distribution as the input wants them: over the root of its fan-in, and shifted."""
     fan_in = arithmetic.evaluate(spec.fan_in, case.axes)
     if fan_in != 1:
         values = values / fan_in**0.5
-    if spec.shift:
-        values = values + spec.shift
-    return values.to(dtype)
+    return values + spec.shift if spec.shift else values
 
 
-def _distribution_of(case: Case, name: str, spec: Input) -> Distribution:
+def distribution_of(case: Case, name: str, spec: Input) -> Distribution:
     """The case's for what flows through the op; an upstream gradient has one of its own, so that the two mix."""
     if spec.role == "activation":
         return case.distribution

@@ -101,13 +101,13 @@ class Caller:
         try:
             stages = (hand_over,) if evict is None else (sweep, hand_over)
             reply = worker.call(request, *stages, copy_out=self._copy_out, timeout_s=self._timeout_s)
+            returned = time.perf_counter_ns()
+            after = schedule.look(worker.pid, worker.tree())
+            seen = self._observe(worker, abi, case, reply, placed, outputs, is_read=is_read)
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
-        returned = time.perf_counter_ns()
-        after = schedule.look(worker.pid, worker.tree())
-        seen = self._observe(worker, abi, case, reply, placed, outputs, is_read=is_read)
         if seen.ending != "returned":
             return seen
         return replace(
@@ -277,7 +277,7 @@ class Caller:
 
 def _outside_ns(reply: Reply, used_ns: int | None) -> int:
     """Processor time off the clock; where it is not known, all of the time in which there could have been any."""
-    return reply.wake_ns if used_ns is None else max(0, used_ns - reply.elapsed_ns)
+    return reply.wake_ns + reply.stopping_ns if used_ns is None else max(0, used_ns - reply.elapsed_ns)
 
 
 def _poison(memory: torch.Tensor) -> None:

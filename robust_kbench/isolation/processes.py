@@ -41,10 +41,10 @@ def stop(pids: list[int], timeout_s: float = 1.0) -> None:
     """
     send(pids, signal.SIGSTOP)
     deadline = time.monotonic() + timeout_s
-    for pid in pids:
-        while state(pid) not in "TZX":
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"process {pid} does not stop")
+    # All of them in one look: one that was seen to stop may have been woken by another that still ran.
+    while running := [pid for pid in pids if state(pid) not in "TZX"]:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"process {running[0]} does not stop")
 
 
 def resume(pids: list[int]) -> None:

@@ -55,7 +55,8 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "delete_module": (176, 106),
     "personality": (135, 92),
 }
-# Landlock leaves the metadata of files alone, and memory behind a file descriptor escapes the limit on memory.
+# Landlock leaves the metadata of files alone, and memory behind a file descriptor escapes the limit on memory. What has
+# a key or a name in the kernel is seen by others where there is no namespace for it.
 _METADATA: dict[str, tuple[int | None, int | None]] = {
     "chmod": (90, None),
     "fchmod": (91, 52),
@@ -78,6 +79,10 @@ _METADATA: dict[str, tuple[int | None, int | None]] = {
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+    "mq_open": (240, 180),
+    "timer_create": (222, 107),  # its signal may be SIGCONT, by which a stopped process would wake itself
 }
 _FORKING: dict[str, tuple[int | None, int | None]] = {
     "fork": (57, None),
@@ -93,7 +98,7 @@ _SIGNALLING: dict[str, tuple[int | None, int | None]] = {
     "rt_tgsigqueueinfo": (297, 240),
 }
 _PIDFD_SEND_SIGNAL = (424, 424)
-_MADVISE, _MADV_REMOVE = (28, 233), 9
+_MADVISE, _MADV_REMOVE, _MADV_COLLAPSE = (28, 233), 9, 25
 _FALLOCATE = (285, 47)
 _FCNTL, _SET_OWNER_OR_SIGNAL = (72, 25), (8, 10, 15)
 _IOCTL, _SET_OWNER = (16, 29), (0x8901, 0x8902)
@@ -102,7 +107,8 @@ _CLONE3 = (435, 435)
 _PRCTL = (157, 167)
 _SOCKET = (41, 198)
 _SOCKETPAIR = (53, 199)
-_DATAGRAMS = (2, 0x802, 0x80002, 0x80802)  # with and without SOCK_NONBLOCK and SOCK_CLOEXEC
+_SOCKET_TYPE, _STREAM, _SEQPACKET = 0xF, 1, 5  # the other bits are SOCK_NONBLOCK and SOCK_CLOEXEC
+_EXIT_SIGNAL, _SIGCHLD = 0xFF, 17
 _AF_UNIX = 1
 _NEW_NAMESPACE = (
     kernel.CLONE_NEWNS
@@ -114,7 +120,7 @@ _NEW_NAMESPACE = (
     | kernel.CLONE_NEWNET
 )
 
-_LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _AND, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _NUMBER_AT, _ARCH_AT, _ARGUMENT_AT = 0, 4, 16
 _SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT = 24, 32
@@ -177,7 +183,9 @@ def assemble(
     # clone3 hides its flags behind a pointer; glibc falls back to clone when it is told that clone3 does not exist.
     program += _deny_number(_CLONE3[column], errno.ENOSYS)
     if allow_processes:
-        program += _when(_CLONE[column], [argument, (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACE), _deny(), allow])
+        # A child that ends with SIGCONT would wake its parent, which may have been stopped before it.
+        ends = [(_AND, 0, 0, _EXIT_SIGNAL), (_JUMP_EQUAL, 2, 0, 0), (_JUMP_EQUAL, 1, 0, _SIGCHLD), _deny(), allow]
+        program += _when(_CLONE[column], [argument, (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACE), _deny(), *ends])
     else:
         program += _when(_CLONE[column], [argument, (_JUMP_ANY_BIT, 1, 0, kernel.CLONE_THREAD), _deny(), allow])
     options = [
@@ -188,13 +196,21 @@ def assemble(
         allow,
     ]
     program += _when(_PRCTL[column], options)
-    program += _when(_MADVISE[column], _deny_values(_THIRD_ARGUMENT_AT, (_MADV_REMOVE,)))
+    program += _when(_MADVISE[column], _deny_values(_THIRD_ARGUMENT_AT, (_MADV_REMOVE, _MADV_COLLAPSE)))
     in_place = [(_LOAD, 0, 0, _SECOND_ARGUMENT_AT), (_JUMP_EQUAL, 1, 0, 0), _deny(errno.EOPNOTSUPP), allow]
     program += _when(_FALLOCATE[column], in_place)
     program += _when(_FCNTL[column], _deny_values(_SECOND_ARGUMENT_AT, _SET_OWNER_OR_SIGNAL))
     program += _when(_IOCTL[column], _deny_values(_SECOND_ARGUMENT_AT, _SET_OWNER))
-    # One end of a pair of datagram sockets can send to any socket that has a name.
-    program += _when(_SOCKETPAIR[column], _deny_values(_SECOND_ARGUMENT_AT, _DATAGRAMS))
+    # One end of a pair of datagram sockets, which raw ones are too, can send to any socket that has a name.
+    connected = [
+        (_LOAD, 0, 0, _SECOND_ARGUMENT_AT),
+        (_AND, 0, 0, _SOCKET_TYPE),
+        (_JUMP_EQUAL, 2, 0, _STREAM),
+        (_JUMP_EQUAL, 1, 0, _SEQPACKET),
+        _deny(),
+        allow,
+    ]
+    program += _when(_SOCKETPAIR[column], connected)
     if may_signal_only is not None:
         for numbers in _SIGNALLING.values():
             if (number := numbers[column]) is not None:

@@ -61,6 +61,8 @@ def _run(program: list[Instruction], number: int, *arguments: int, arch: int = X
             accumulator = words.get(operand, 0)
         elif code == 0x06:  # return
             return ALLOW if operand == 0x7FFF0000 else _error(operand)
+        elif code == 0x54:  # and
+            accumulator &= operand
         else:
             holds = {0x15: accumulator == operand, 0x35: accumulator >= operand, 0x45: bool(accumulator & operand)}
             counter += if_true if holds[code] else if_false
@@ -91,7 +93,9 @@ FCNTL, F_GETFD, F_SETOWN, F_SETSIG, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP, FIONREAD 
     0x541B,
 )
 TKILL, TGKILL, RT_SIGQUEUEINFO, RT_TGSIGQUEUEINFO, PIDFD_SEND_SIGNAL, SHMGET = 200, 234, 129, 297, 424, 29
-SOCKETPAIR, SOCK_STREAM, SOCK_DGRAM, CLOEXEC = 53, 1, 2, 0x80000
+SOCKETPAIR, SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, CLOEXEC = 53, 1, 2, 3, 5, 0x80000
+MSGGET, SEMGET, MQ_OPEN, TIMER_CREATE, SETITIMER, MADV_COLLAPSE = 68, 64, 240, 222, 38, 25
+SIGCONT, SIGCHLD = 18, 17
 SETXATTRAT, FILE_SETATTR, MSEAL = 463, 469, 462
 ME, ANOTHER, EVERYBODY = 4711, 4712, 0xFFFFFFFF
 
@@ -116,6 +120,15 @@ ME, ANOTHER, EVERYBODY = 4711, 4712, 0xFFFFFFFF
         pytest.param((SOCKETPAIR, AF_UNIX, SOCK_STREAM), ALLOW, id="a pair of sockets"),
         pytest.param((SOCKETPAIR, AF_UNIX, SOCK_DGRAM), EPERM, id="a pair that can send to others"),
         pytest.param((SOCKETPAIR, AF_UNIX, SOCK_DGRAM | CLOEXEC), EPERM, id="the same, closed on exec"),
+        pytest.param((SOCKETPAIR, AF_UNIX, SOCK_RAW), EPERM, id="what becomes such a pair"),
+        pytest.param((SOCKETPAIR, AF_UNIX, SOCK_RAW | CLOEXEC), EPERM, id="the same, closed on exec too"),
+        pytest.param((SOCKETPAIR, AF_UNIX, SOCK_SEQPACKET | CLOEXEC), ALLOW, id="a connected pair of packets"),
+        pytest.param((MADVISE, 0, 4096, MADV_COLLAPSE), EPERM, id="pages taken from other processes' tables"),
+        pytest.param((MSGGET, 0, 0o600), EPERM, id="a queue with a key"),
+        pytest.param((SEMGET, 0, 1, 0o600), EPERM, id="semaphores with a key"),
+        pytest.param((MQ_OPEN, 0), EPERM, id="a queue with a name"),
+        pytest.param((TIMER_CREATE, 0, 0, 0), EPERM, id="a timer with any signal"),
+        pytest.param((SETITIMER, 0, 0, 0), ALLOW, id="a timer with its own signal"),
         pytest.param((SETXATTRAT, 0), ENOSYS, id="attributes of a file, newly"),
         pytest.param((FILE_SETATTR, 0), ENOSYS, id="flags of a file, newly"),
         pytest.param((1_000, 0), ENOSYS, id="what no kernel has yet"),
@@ -191,6 +204,11 @@ def test_clone_makes_threads_or_processes_and_never_namespaces(flags: int, proce
     assert _verdict(CLONE, flags, processes=processes) == verdict
 
 
+@pytest.mark.parametrize(("signal", "verdict"), [(0, ALLOW), (SIGCHLD, ALLOW), (SIGCONT, EPERM), (9, EPERM)])
+def test_a_child_ends_with_the_usual_signal_or_none(signal: int, verdict: str | int) -> None:
+    assert _verdict(CLONE, 0x01200000 | signal, processes=True) == verdict
+
+
 @every_variant
 def test_clone3_seems_not_to_exist_so_that_the_c_library_falls_back_to_clone(processes: bool, unix: bool) -> None:
     assert _verdict(CLONE3, processes=processes, unix=unix) == ENOSYS
@@ -259,7 +277,7 @@ def test_every_jump_stays_within_the_program_and_every_path_returns(
     assert program[-1] == (0x06, 0, 0, 0x7FFF0000)
     assert len(program) <= 4096
     for place, (code, if_true, if_false, _) in enumerate(program):
-        assert code in {0x20, 0x15, 0x35, 0x45, 0x06}
+        assert code in {0x20, 0x54, 0x15, 0x35, 0x45, 0x06}
         assert max(if_true, if_false) <= 255
         assert code == 0x06 or place + 1 + max(if_true, if_false) < len(program)
 

@@ -3,6 +3,7 @@
 catalogue: [H11]
 aim: intrusion
 stopped_by: [sandbox]
+privileged: true
 twin: plain
 """
 
