@@ -8,9 +8,9 @@ import pytest
 from conftest import NO_COMPILER
 
 from robust_kbench.redteam import corpus
-from robust_kbench.redteam.corpus import Attack
+from robust_kbench.redteam.corpus import Attack, Group, Honest
 from robust_kbench.redteam.targets import Targets
-from robust_kbench.redteam.trial import Proving
+from robust_kbench.redteam.trial import Ending, Proving
 
 ATTACKS = [attack for attack in corpus.attacks() if attack.header.device == "cpu"]
 HONEST = [specimen for specimen in corpus.honest() if specimen.header.device == "cpu"]
@@ -47,6 +47,23 @@ def test_a_naive_harness_believes_what_ours_does_not(proving: Proving) -> None:
     twin = TWINS[attack.header.twin]
     assert proving.arm(attack, twin).succeeded
     assert not proving.attack(attack, twin).succeeded
+
+
+def test_a_success_is_tried_again_against_a_twin_that_is_measured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    attack = next(each for each in ATTACKS if each.header.aim == "time")
+    twin = TWINS[attack.header.twin]
+    stale: list[bool] = []
+
+    def succeed(self: Proving, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
+        stale.append((twin.name, off) in self._twins)
+        self._twins[twin.name, off] = None
+        return Ending(attack, off, "passed", "", succeeded=True)
+
+    monkeypatch.setattr(Proving, "_attack", succeed)
+    with Proving() as proving:
+        proving._twins[twin.name, ()] = None
+        assert proving.attack(attack, twin).succeeded
+    assert stale == [True, False]
 
 
 def test_targets_show_what_was_done_to_them_and_leave_nothing_behind() -> None:
