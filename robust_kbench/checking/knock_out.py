@@ -1,8 +1,7 @@
 """The knock-out test of the custom track: without the submission's own kernels its answer must be wrong.
 
 The loophole: a submission that claims to bring kernels calls the library, and launches a kernel of its own beside that,
-or as a fallback that never runs, so that it looks the part. Half of the "custom kernels" of public leaderboards were
-library calls (METR 2025, "Measuring automated kernel engineering").
+or as a fallback that never runs, so that it looks the part.
 How it is detected: one more case runs in a worker in which every launch of a Triton or CUDA kernel does nothing. What
 is still right was computed by something else.
 What it cannot see: a submission that finds out that its kernels do nothing and spoils its answer; kernels of its own
