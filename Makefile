@@ -17,14 +17,20 @@ EVERYWHERE := baselines/norm/rmsnorm/python_two_pass baselines/activation/softma
 evaluate: $(STAMP)
 	$(BIN)/kbench evaluate $(EVERYWHERE) $(KERNELS_$(DEVICE)) --device $(DEVICE) --tier quick
 
+# Tests that only compute: no clock looks at them, and they disturb nobody who is timed.
+SIDE_BY_SIDE := tests/audit tests/cases tests/emulator tests/languages tests/leaderboard tests/oracle tests/plots tests/schema \
+                tests/test_search.py
+
 # The fast lane: every fast test, every task's spec, what has changed and a rotating eighth of the rest.
 test: $(STAMP) lint
-	$(BIN)/python -m pytest -m "not slow" tests
+	$(BIN)/python -m pytest -n auto -m "not slow" $(SIDE_BY_SIDE)
+	$(BIN)/python -m pytest -m "not slow" tests $(addprefix --ignore=,$(SIDE_BY_SIDE))
 	$(BIN)/python -m pytest --lane fast tasks
 
 # Everything: slow tests, the whole registry, the harness's own overhead.
 full: $(STAMP) lint
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest -n auto $(SIDE_BY_SIDE)
+	$(BIN)/python -m pytest tests $(addprefix --ignore=,$(SIDE_BY_SIDE))
 	$(BIN)/python -m pytest tasks
 
 lint: $(STAMP)

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import torch
 
@@ -319,6 +319,11 @@ class _Run:
         if objection and self._outcome.status in (Status.PASSED, Status.UNSUPPORTED):
             self._end(Status.REJECTED, f"{objection.guard}: {objection.message}")
 
+    def _clock(self) -> Literal["judge", "trusted", "worker"]:
+        if self._device.kind == "cpu":
+            return "judge"
+        return "trusted" if self._submission.abi == "launch" else "worker"
+
     def _end(self, status: Status, reason: str, log: str = "") -> None:
         self._outcome.status, self._outcome.reason = status, reason
         self._outcome.log = log or self._outcome.log
@@ -351,6 +356,7 @@ class _Run:
             search=outcome.search,
             timings=tuple(outcome.timings),
             handshake=self._device.handshake if outcome.is_timed else "none",
+            clock=self._clock() if outcome.is_timed else "none",
             isolation=outcome.layers,
             rule=RULE,
             seconds=self._watch.result(),

@@ -95,8 +95,12 @@ class _TaskItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Our own words for our own errors, without a traceback through this plugin."""
-        if isinstance(excinfo.value, KBenchError | _Refused):
+        if isinstance(excinfo.value, _Refused):
             return str(excinfo.value)
+        if isinstance(excinfo.value, KBenchError):
+            from robust_kbench.schema.documents import shown
+
+            return shown(str(excinfo.value))
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -161,13 +165,14 @@ class KernelItem(_TaskItem):
         """
         from robust_kbench.cli.report import report
         from robust_kbench.registry import read_submission, read_task
+        from robust_kbench.schema.documents import shown
 
         task, submission = read_task(self.path.parent), read_submission(self.folder)
         evaluator = _evaluator(self.config)
         is_emulated = submission.file.language == "cuda" and evaluator.device.kind == "cpu"
         record = evaluator.evaluate(submission, task, tier="full" if is_emulated else "quick")
         if record.status == "unsupported":
-            pytest.skip(record.reason)
+            pytest.skip(shown(record.reason))
         if record.status != "passed":
             raise _Refused(report(record, str(self.folder)))
 

@@ -46,12 +46,14 @@ def to_line(record: RunRecord) -> bytes:
 
 
 def _encode(data: dict[str, Any], reason_bytes: int | None) -> bytes:
-    """One line. A submission words its own failures, so that long reasons give way before the record does."""
+    """One line. A submission words its own failures, so that reasons and its log give way before the record does."""
     cases = [{key: value for key, value in case.items() if value not in ("", None)} for case in data["cases"]]
-    for case in cases:
-        if reason_bytes is not None and "reason" in case:
-            case["reason"] = case["reason"].encode(errors="replace")[:reason_bytes].decode(errors="ignore")
-    body = json.dumps({**data, "cases": cases}, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    line = {**data, "cases": cases}
+    if reason_bytes is not None:
+        for worded, key in [*((case, "reason") for case in cases), (line, "reason"), (line, "log")]:
+            if key in worded:
+                worded[key] = worded[key].encode(errors="replace")[:reason_bytes].decode(errors="ignore")
+    body = json.dumps(line, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return body.encode(errors="replace") + b"\n"
 
 

@@ -35,7 +35,6 @@ import os, time, torch
 
 def rmsnorm(x, weight):
     if os.fork() == 0:
-        os.setsid()
         if os.fork() == 0:
             os.environ["MARKER"] = "left behind"
             time.sleep(300)

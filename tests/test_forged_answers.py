@@ -133,6 +133,16 @@ def test_an_answer_outside_the_protocol_is_reported_as_crashed(
     assert reason in record.reason
 
 
+@pytest.mark.parametrize("kind", ["unsupported", "work_limit", "race_shared"])
+def test_a_native_kernel_that_reports_for_the_emulator_is_not_excused(
+    kind: str, evaluator: Evaluator, submit: Submit
+) -> None:
+    told = f"[{{'kind': '{kind}', 'message': 'this', 'kernel': 'k', 'count': 1, 'place': {{}}}}]"
+    forge = forging(f"json.dumps({{'nonce': nonce, **answer, 'reports': {told}}}).encode()")
+    record = evaluator.evaluate(submit(python(ZEROS, forge)), tier="quick", seed=SEED, case=0)
+    assert (record.status, record.findings) == ("incorrect", ())
+
+
 @pytest.mark.parametrize(
     ("claim", "reason"),
     [

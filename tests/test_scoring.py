@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from specimens import make_record
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+from specimens import make_case, make_record
+
+from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.record import RunRecord, Session, Status, Timing, encode_samples
 from robust_kbench.scoring import score, score_case
+from robust_kbench.timing.result import SessionResult
+from robust_kbench.timing.session import TimingSession
 
 
 def session(load: float = 0.0, **medians: int) -> Session:
@@ -85,6 +91,20 @@ def test_a_loaded_machine_costs_the_rank() -> None:
     ranked = {"tier": "full", "replay": False, "execution": "native", "handshake": "spin", "status": Status.PASSED}
     assert make_record(timings=(quiet,), **ranked).is_rankable
     assert not make_record(timings=(quiet, loaded), **ranked).is_rankable
+
+
+def test_a_baseline_that_fails_while_it_is_timed_costs_the_rank_and_a_control_does_not() -> None:
+    def found(name: str) -> list[Finding]:
+        timed: Any = object.__new__(TimingSession)
+        timed._workers, timed._case = {}, make_case()
+        timed._contestants = [SimpleNamespace(name=each) for each in ("candidate", "eager", "compile", "control")]
+        timed._result = SessionResult({})
+        timed._give_up(name, "was killed by SIGKILL")
+        findings: list[Finding] = timed._result.findings
+        return findings
+
+    assert make_record(findings=tuple(found("control"))).is_rankable
+    assert not make_record(findings=tuple(found("compile"))).is_rankable
 
 
 def test_the_control_is_no_baseline() -> None:

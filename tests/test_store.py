@@ -154,6 +154,13 @@ def test_a_record_above_the_size_limit_is_refused_and_leaves_the_store_as_it_was
     assert _authors(path) == ["before"]
 
 
+def test_a_long_log_gives_way_before_the_record_does(path: Path) -> None:
+    names = {"x": "y" * (MAX_RECORD_BYTES - 12_000)}
+    store.append(path, make_record(author="author", environment=names, log="\0" * 4000))
+    (record,) = store.read(path)
+    assert record.log == "\0" * 300
+
+
 def test_a_name_that_is_no_unicode_does_not_make_a_store_unreadable(path: Path) -> None:
     # The name of a submission is that of its folder, and the name of a folder may be any bytes.
     with contextlib.suppress(HarnessError, ValueError):

@@ -295,7 +295,6 @@ if os.fork() == 0:
 """
 DAEMON = """
 if os.fork() == 0:
-    os.setsid()
     if os.fork() == 0:
         while True: pass
     os._exit(0)

@@ -28,8 +28,9 @@ Values = Mapping[str, torch.Tensor | int | float]
 def ailments(task: LoadedTask, cases: Sequence[Case]) -> Iterator[str]:
     """What is wrong with the reference on some of the drawn `cases`, in words; nothing when it is sound."""
     reference = Reference(task)
-    plain = [case for case in cases if case.distribution in ("normal", "uniform") and case.layout != "expanded"]
-    settings = [Setting.of(task, reference, case) for case in plain[:_CASES]]
+    plain = [case for case in cases if case.probe is None and case.layout != "expanded"]
+    dense = [case for case in plain if case.distribution in ("normal", "uniform")]
+    settings = [Setting.of(task, reference, case) for case in dense[:_CASES]]
     for setting in settings:
         yield from _contradictions(setting)
         yield from _imprecision(setting)

@@ -16,14 +16,16 @@ from dataclasses import dataclass
 
 import torch
 
-from robust_kbench.cases.distributions import lognormal
+from robust_kbench.cases.distributions import lognormal, make_uneven, plant_needles
 from robust_kbench.cases.values import Inputs, bound_of, distribution_of, make_inputs, scaled
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.task import Distribution, Input, Task, shape_of
+from robust_kbench.schema.task import Distribution, Task, shape_of
 
 _MIN_SPARE_ELEMENTS = 4096
 _SPARE_SHARE = 0.25
 _HALF = 0.5**0.5  # two normal numbers of this deviation add up to one of deviation 1
+_FILLING = 2.0**-20
+_LARGEST_FRACTION = (1 << 24) - 1
 
 
 class Bank:
@@ -33,7 +35,7 @@ class Bank:
         self._task, self._case = task, case
         self._random = random.SystemRandom()
         self._generator = torch.Generator().manual_seed(self._random.getrandbits(62))
-        self._streams: dict[tuple[Distribution, str], _Streams] = {}
+        self._streams: dict[tuple[str, str], _Streams] = {}
 
     def draw(self, case: Case) -> Inputs:
         """Inputs for one call with the distribution of `case`; its seed decides about scalars alone."""
@@ -44,20 +46,23 @@ class Bank:
     def _mixed(self, case: Case, name: str) -> torch.Tensor:
         spec = self._task.inputs[name]
         shape = shape_of(spec, case.axes)
+        dtype = getattr(torch, self._task.dtype_of(spec, case.dtype))
+        if spec.role in ("index", "mask"):
+            return self._take(name, "below", _numbers_below(bound_of(case, spec)), shape).to(dtype)
+        law = distribution_of(case, name, spec)
+        mixed = self._take(name, _BASES.get(law, law), _MIXES[_BASES.get(law, law)], shape)
+        if law in _FINISHES:
+            mixed = _FINISHES[law](mixed, self._generator, dtype)
+        return scaled(mixed, spec, case).to(dtype)
+
+    def _take(self, name: str, kind: str, mix: _Mix, shape: tuple[int, ...]) -> torch.Tensor:
+        """Values for the input `name` from its streams of this kind, which are drawn anew when they are used up."""
         count = math.prod(shape)
-        streams = self._streams.get((case.distribution, name))
+        streams = self._streams.get((kind, name))
         if streams is None or streams.is_used_up:
             spare = max(_MIN_SPARE_ELEMENTS, int(_SPARE_SHARE * count))
-            streams = _Streams(self._mix(case, name, spec), count + spare, spare, self._generator)
-            self._streams[case.distribution, name] = streams
-        mixed = streams.take(count, self._random).view(shape)
-        dtype = getattr(torch, self._task.dtype_of(spec, case.dtype))
-        return mixed.to(dtype) if spec.role in ("index", "mask") else scaled(mixed, spec, case).to(dtype)
-
-    def _mix(self, case: Case, name: str, spec: Input) -> _Mix:
-        if spec.role in ("index", "mask"):
-            return _numbers_below(bound_of(case, spec))
-        return _MIXES[distribution_of(case, name, spec)]
+            streams = self._streams[kind, name] = _Streams(mix, count + spare, spare, self._generator)
+        return streams.take(count, self._random).view(shape)
 
 
 @dataclass(frozen=True)
@@ -68,12 +73,34 @@ class _Mix:
     mix: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
+def _sum(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Both have been rounded before, so that small sums of theirs end in zeros: no other normal number looks like that.
+
+    A millionth of one of them, backwards, fills these places.
+    """
+    return torch.add(one, other).add_(one.flip(0), alpha=_FILLING)
+
+
+def _sum_of_fractions(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Of numbers with 24 bits behind the point, as those of torch.rand have."""
+    return torch.add(one, other).bitwise_and_(_LARGEST_FRACTION).float().mul_(1 / (_LARGEST_FRACTION + 1))
+
+
 _MIXES: Mapping[Distribution, _Mix] = {
-    "normal": _Mix(lambda shape, source: torch.randn(shape, generator=source).mul_(_HALF), torch.add),
+    "normal": _Mix(lambda shape, source: torch.randn(shape, generator=source).mul_(_HALF), _sum),
     "uniform": _Mix(
-        lambda shape, source: torch.rand(shape, generator=source), lambda one, other: torch.add(one, other).frac_()
+        lambda shape, source: torch.randint(0, _LARGEST_FRACTION + 1, shape, generator=source, dtype=torch.int32),
+        _sum_of_fractions,
     ),
     "lognormal": _Mix(lambda shape, source: lognormal(shape, source, exponent=_HALF), torch.mul),
+}
+
+
+# What is made of the values of another law when they have been mixed.
+_BASES: Mapping[Distribution, Distribution] = {"needles": "normal", "uneven": "normal"}
+_FINISHES: Mapping[Distribution, Callable[[torch.Tensor, torch.Generator, torch.dtype], torch.Tensor]] = {
+    "needles": plant_needles,
+    "uneven": make_uneven,
 }
 
 

@@ -2,9 +2,10 @@
 
 Standard normal values reveal rounded inputs, positive ones low-precision accumulators, integers missing terms, large
 and wide-ranging ones overflow and a missing maximum subtraction, sparse ones skipped work, outliers short cuts that
-look at a sample; constant ones a variance that cancels, one-hot ones a wrong index, sorted ones sampling at the ends,
-rows of low rank an answer for their average, cancelling ones an order of summation that loses what is left, small ones
-an epsilon that is missing, another one or on the wrong side of a root, subnormal ones a flush to zero. All are finite.
+look at a sample, needles those that look at a larger one, rows or columns of uneven size those that look at some of
+them; constant ones a variance that cancels, one-hot ones a wrong index, sorted ones sampling at the ends, rows of low
+rank an answer for their average, cancelling ones an order of summation that loses what is left, small ones an epsilon
+that is missing, another one or on the wrong side of a root, subnormal ones a flush to zero. All are finite.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ _SMALL = 2.0**-10  # its square is the usual epsilon of a norm, 1e-6
 _SMALL_HALF = 2.0**-6  # its square is four times the smallest normal float16
 _REMAINDER = 1 / 16  # what cancelling values leave of a sum, which costs an honest float32 sum four bits
 _RANK_NOISE = 1 / 64
+_MAX_NEEDLES, _LARGEST_NEEDLE = 8, 270.0
+_LARGEST_NEEDLE_HALF = 90.0  # sums of two of its squares stay in range
+_MAX_PERIOD = 64  # of columns; with one, each has a size of its own
+_UNEVEN = 10  # binary orders of a row's size, up or down
+_UNEVEN_HALF = 3
 _Values = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
 
 
@@ -31,6 +37,10 @@ def draw_values(
         return _normal(shape, generator).double() * (torch.finfo(dtype).smallest_normal / 4)
     if distribution == "small":
         return _normal(shape, generator).mul_(_SMALL_HALF if dtype == torch.float16 else _SMALL)
+    if distribution == "needles":
+        return plant_needles(_normal(shape, generator), generator, dtype)
+    if distribution == "uneven":
+        return make_uneven(_normal(shape, generator), generator, dtype)
     return DISTRIBUTIONS[distribution](shape, generator)
 
 
@@ -68,6 +78,35 @@ def _sparse(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 def _outliers(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     values = _normal(shape, generator)
     return torch.where(torch.rand(shape, generator=generator) < 0.002, values * _LARGE, values)
+
+
+def plant_needles(values: torch.Tensor, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
+    """`values` with at most eight of them, wherever they are, replaced by far larger ones of either sign."""
+    flat = values.view(-1)
+    if not flat.numel():
+        return values
+    largest = _LARGEST_NEEDLE_HALF if dtype == torch.float16 else _LARGEST_NEEDLE
+    count = int(torch.randint(1, _MAX_NEEDLES + 1, (), generator=generator))
+    places = torch.randint(flat.numel(), (count,), generator=generator)
+    signs = torch.randint(0, 2, (count,), generator=generator) * 2 - 1
+    flat[places] = signs * (_LARGE + (largest - _LARGE) * torch.rand(count, generator=generator))
+    return values
+
+
+def make_uneven(values: torch.Tensor, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
+    """`values` with every row multiplied by a power of two of its own, or with every column, along the last axis.
+
+    Sizes of columns may repeat themselves, so that one of so many tells nothing of the others. In half of the cases no
+    row and no column is larger than usual, so that a look at the largest value tells nothing either.
+    """
+    lowest = -(_UNEVEN_HALF if dtype == torch.float16 else _UNEVEN)
+    by_row, stays_small = torch.randint(0, 2, (2,), generator=generator).tolist()
+    sizes = ((*values.shape[:-1], 1) if by_row else values.shape[-1:]) if values.dim() else ()
+    orders = torch.randint(lowest, (0 if stays_small else -lowest) + 1, sizes, generator=generator)
+    period = int(torch.randint(1, _MAX_PERIOD + 1, (), generator=generator))
+    if not by_row and 1 < period < orders.numel():
+        orders = orders[torch.arange(orders.numel()) % period]
+    return values.mul_(orders.float().exp2_())
 
 
 def _constant(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

@@ -62,8 +62,9 @@ def _drawn(space: Space, draw: Draw) -> Iterator[Case]:
     """Every dtype in every layout, and in each of them one distribution after the other."""
     combinations = draw.shuffled([(dtype, layout) for dtype in space.dtypes for layout in space.layouts])
     distributions = draw.shuffled(space.distributions)
-    first, step = _first_distributions(space, combinations)
-    for number in range(max(space.budget.cases, len(combinations))):
+    count = max(space.budget.cases, len(combinations))
+    first, step = _first_distributions(space, combinations, turns=count // len(combinations))
+    for number in range(count):
         turn, place = divmod(number, len(combinations))
         dtype, layout = combinations[place]
         distribution = distributions[(first[place] + turn * step) % len(distributions)]
@@ -71,14 +72,20 @@ def _drawn(space: Space, draw: Draw) -> Iterator[Case]:
         yield _case(axes, dtype, layout, distribution, draw.bits())
 
 
-def _first_distributions(space: Space, combinations: Sequence[tuple[FloatDType, Layout]]) -> tuple[list[int], int]:
+def _first_distributions(
+    space: Space, combinations: Sequence[tuple[FloatDType, Layout]], turns: int
+) -> tuple[list[int], int]:
     """With which distribution each combination begins, and by how many it moves on in every turn.
 
-    The layouts of a dtype begin with successive ones and move on by about as many as they are, so that the dtype meets
-    each soon; a step without a common divisor leads every single layout through all of them, too.
+    The layouts of a dtype begin with successive ones and move on by the step that leads the dtype through most of them
+    in so many turns; one without a common divisor leads every single layout through all of them, too.
     """
     count = len(space.distributions)
-    step = next(size for size in range(len(space.layouts), len(space.layouts) + count) if math.gcd(size, count) == 1)
+
+    def met(step: int) -> int:
+        return len({(rank + turn * step) % count for rank in range(len(space.layouts)) for turn in range(turns)})
+
+    step = max((step for step in range(1, count + 1) if math.gcd(step, count) == 1), key=met)
     apart = -(-count // len(space.dtypes))
     rank = dict.fromkeys(space.dtypes, 0)
     first = []

@@ -16,7 +16,8 @@ from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Distribution, Input, Task, shape_of
 
-_COTANGENTS: tuple[Distribution, ...] = ("normal", "one_hot", "lognormal")
+_COTANGENTS: tuple[Distribution, ...] = ("normal", "uniform", "one_hot", "lognormal")
+_DRAWN_SHARE = 0.5  # of checked cases: how many draw a scalar from its whole range
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,7 @@ def make_inputs(task: Task, case: Case, only: Collection[str] | None = None) -> 
 def _make(task: Task, case: Case, name: str, spec: Input) -> torch.Tensor | int | float:
     draw = Draw(case.seed, name)
     if spec.role == "scalar":
-        value = draw.choice(spec.choices) if spec.choices else arithmetic.evaluate(spec.value or 0, case.axes)
-        return int(value) if spec.dtype == "int64" else float(value)
+        return _scalar(spec, case, draw)
     generator = torch.Generator().manual_seed(draw.bits())
     shape = shape_of(spec, case.axes)
     dtype = getattr(torch, task.dtype_of(spec, case.dtype))
@@ -72,6 +72,15 @@ def _make(task: Task, case: Case, name: str, spec: Input) -> torch.Tensor | int 
 
     is_large = math.prod(distinct) > large.LARGE_ELEMENTS
     return (large.repeated(distinct, make_values) if is_large else make_values(distinct)).expand(shape)
+
+
+def _scalar(spec: Input, case: Case, draw: Draw) -> int | float:
+    value = draw.choice(spec.choices) if spec.choices else arithmetic.evaluate(spec.value or 0, case.axes)
+    # What can be guessed can be prepared for: a timed call never gets one of a few values.
+    if spec.between is not None and (case.role == "timed" or draw.unit() < _DRAWN_SHARE):
+        low, high = spec.between
+        value = low + draw.unit() * (high - low)
+    return int(value) if spec.dtype == "int64" else float(value)
 
 
 def draw_elements(
@@ -97,12 +106,16 @@ def scaled(values: torch.Tensor, spec: Input, case: Case) -> torch.Tensor:
 
 
 def distribution_of(case: Case, name: str, spec: Input) -> Distribution:
-    """The case's for what flows through the op; an upstream gradient has one of its own, so that the two mix."""
+    """The case's for what flows through the op; an upstream gradient has one of its own, so that the two mix.
+
+    In timed calls it goes with the case's, by which limits are kept from one call to the next.
+    """
     if spec.role == "activation":
         return case.distribution
     if spec.role == "gradient" and case.role == "check":
         return Draw(case.seed, f"cotangent {name}").choice(_COTANGENTS)
-    return "normal"
+    follows = spec.role == "gradient" and case.distribution in ("uniform", "lognormal")
+    return case.distribution if follows else "normal"
 
 
 def _bytes(tensor: torch.Tensor) -> memoryview:

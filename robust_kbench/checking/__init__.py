@@ -59,7 +59,7 @@ class Checker:
         self._task, self._contestant, self._judge, self._watch = task, contestant, judge, watch
         self._pool, self._device = pool, device
         self._searches_defects = tier != "quick"
-        self._crew = Crew(task, contestant, pool, device, CASE_TIMEOUT_S[contestant.execution])
+        self._crew = Crew(task, contestant, pool, device, CASE_TIMEOUT_S[contestant.execution], watch)
         related = RELATED_CASES[tier] if contestant.execution == "native" else 1
         self._due = {(dtype, prop): related for dtype in contestant.built for prop in range(len(task.properties))}
         self.checked = Checked()
@@ -103,13 +103,13 @@ class Checker:
 
     def check_large(self, case: Case) -> None:
         """Judge a case that fills the memory, in a worker of its own, or say into `checked` why it cannot be run."""
+        self._crew.close()  # or what its workers hold of the memory would excuse the submission
         device_free = self._device.free_bytes()
         if (
             reason := large.obstacle(self._task, case, host_free=machine.free_bytes(), device_free=device_free)
         ) is None:
-            self._crew.close()
             needed = large.need(self._task, case).host_bytes
-            crew = Crew(self._task, self._contestant, self._pool, self._device, LARGE_TIMEOUT_S, needed)
+            crew = Crew(self._task, self._contestant, self._pool, self._device, LARGE_TIMEOUT_S, self._watch, needed)
             try:
                 attempt = Attempt(self._task, self._contestant, crew, self._judge, self._watch, case)
                 attempt.run(searches_defects=False)

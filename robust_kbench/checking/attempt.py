@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 import torch
 
 from robust_kbench import emulation
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.checking import repetition, undefined
-from robust_kbench.checking.crew import Crew
 from robust_kbench.contestant import Contestant
 from robust_kbench.emulation import Mode
 from robust_kbench.isolation.calls import case_footprint
@@ -27,13 +27,20 @@ _REPEATS = 3  # of a kernel that breaks a property bit for bit: does it repeat i
 _SEVERITY = ("crashed", "timed_out", "incorrect", "not_checked", "passed")
 
 
+class Calls(Protocol):
+    """Whoever has workers of the contestant, and counts the time that they spend in kernels."""
+
+    def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
+        """One call of `built`. Raises Unsupported."""
+
+
 class Attempt:
     """`run` comes first; the others say more about a case that is right so far. All raise Unsupported."""
 
     def __init__(
-        self, task: Task, contestant: Contestant, crew: Crew, judge: Judge, watch: Stopwatch, case: Case
+        self, task: Task, contestant: Contestant, calls: Calls, judge: Judge, watch: Stopwatch, case: Case
     ) -> None:
-        self._task, self._contestant, self._crew = task, contestant, crew
+        self._task, self._contestant, self._calls = task, contestant, calls
         self._judge, self._watch, self._case = judge, watch, case
         with watch.measure("inputs"):
             self.inputs = make_inputs(task, case)
@@ -133,7 +140,6 @@ class Attempt:
         self._limits = self._limits or verdict.limits
 
     def _call(self, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
-        observation = self._crew.call(self._case, inputs, built, mode)
-        self._watch.add("kernels", observation.elapsed_ns / 1e9)
+        observation = self._calls.call(self._case, inputs, built, mode)
         self.seen.append(observation)
         return observation

@@ -44,7 +44,7 @@ def knock_out(
     case = max(ordinary, key=lambda case: case_footprint(task, case), default=None)
     if case is None:
         return None
-    crew = Crew(task, without_kernels(contestant), pool, device, timeout_s)
+    crew = Crew(task, without_kernels(contestant), pool, device, timeout_s, watch)
     try:
         attempt = Attempt(task, without_kernels(contestant), crew, judge, watch, case)
         attempt.run(searches_defects=False)

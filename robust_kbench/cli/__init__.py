@@ -60,6 +60,8 @@ def main() -> None:
 
 
 def _fail(error: KBenchError, code: int) -> None:
+    from robust_kbench.schema.documents import shown
+
     typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    typer.echo(str(error), err=True)
+    typer.echo(shown(str(error)), err=True)
     sys.exit(code)

@@ -10,6 +10,7 @@ import typer
 
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.registry import SUBMISSION_FILE, find_submissions, submission_folders
+from robust_kbench.schema.documents import shown
 from robust_kbench.schema.submission import Submission
 
 
@@ -30,7 +31,7 @@ def collect(paths: Sequence[Path], task: str | None) -> tuple[list[Job], int]:
             try:
                 jobs += [Job(str(place), found) for found in find_submissions(_own_file(place), task)]
             except (SpecError, UsageError) as error:
-                typer.echo(f"error: {error}", err=True)
+                typer.echo(shown(f"error: {error}"), err=True)
                 code = 2
     return jobs, code
 

@@ -63,10 +63,11 @@ def evaluate(
     pool = WarmPool()
     pool.warm_up(flavour_of(found[0].submission.file.language, device.value))
     from robust_kbench.cli.jobs import run  # imports torch, while the warm process does the same
+    from robust_kbench.schema.documents import shown
 
     for job, record in run(found, device.value, tier.value, seed, only, jobs, pool):
         if isinstance(record, str):
-            typer.echo(f"error: {record}", err=True)
+            typer.echo(shown(f"error: {record}"), err=True)
             code = max(code, 2)
             continue
         if store is not None:
@@ -93,9 +94,11 @@ def _plot(folder: Path, record: RunRecord) -> None:
 
 def _print(record: RunRecord, job: Job, as_json: bool) -> None:
     if as_json:
+        import json
+
         from robust_kbench.store import to_line
 
-        typer.echo(to_line(record).decode(), nl=False)
+        typer.echo(json.dumps(json.loads(to_line(record))))  # in ASCII: a line of a store may steer a terminal
         return
     from robust_kbench.cli.report import report
 

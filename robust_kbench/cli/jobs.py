@@ -18,6 +18,7 @@ from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.progress import Progress as Listener
 from robust_kbench.progress import silent
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.documents import shown
 from robust_kbench.schema.record import RunRecord, Tier
 
 
@@ -37,7 +38,7 @@ def run(
         return
     with Evaluator(device, pool) as evaluator:
         for number, job in enumerate(jobs, start=1):
-            with _bar(f"{number}/{len(jobs)} {job.submission.name}") as listener:
+            with _bar(f"{number}/{len(jobs)} {shown(job.submission.name)}") as listener:
                 result = _evaluate(evaluator, job, tier, seed, case, listener)
             yield job, result
 
@@ -81,7 +82,7 @@ def _bar(title: str) -> Iterator[Listener]:
     if not sys.stderr.isatty():
         yield silent
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True) as progress:
         line = progress.add_task(title, total=None)
 

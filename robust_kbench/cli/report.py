@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from robust_kbench.cli.case_text import line_of
 from robust_kbench.registry import PINNED_FILE
+from robust_kbench.schema.documents import shown
 from robust_kbench.schema.record import CaseResult, RunRecord, Status
 from robust_kbench.scoring import CaseScore, noise_floor, score
 
@@ -15,8 +16,11 @@ _LOG_LINES = 12
 
 
 def report(record: RunRecord, path: str) -> str:
-    """What was found, where, what it means, and how to see it again."""
-    return "\n".join([*_header(record), *_body(record, path), _verdict(record)])
+    """What was found, where, what it means, and how to see it again.
+
+    A submission words its own name and failures: whatever it says stays in its line and steers no terminal.
+    """
+    return "\n".join(map(shown, [*_header(record), *_body(record, path), _verdict(record)]))
 
 
 def _header(record: RunRecord) -> Iterator[str]:
@@ -45,6 +49,8 @@ def _body(record: RunRecord, path: str) -> Iterator[str]:
             yield from _speed(case)
     if scores:
         yield from _noise(record, max(scored.margin for scored in scores.values()))
+    if record.is_discarded and record.disturbance:
+        yield f"  no rank   {record.disturbance}"
 
 
 def _cases(record: RunRecord, path: str) -> Iterator[str]:
@@ -142,7 +148,7 @@ def _noise(record: RunRecord, margin: float) -> Iterator[str]:
 
 def _log(record: RunRecord) -> Iterator[str]:
     for line in record.log.strip().splitlines()[:_LOG_LINES]:
-        yield f"            | {line[:160]}"
+        yield f"            | {line.expandtabs()[:160]}"
 
 
 def _describe(case: CaseResult) -> str:

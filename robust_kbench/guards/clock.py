@@ -4,6 +4,8 @@ The loophole: inputs are in place a moment before GO; a worker that dawdles betw
 compute the answer in that window and then return at once.
 How it is detected: on the cpu device inputs appear while the worker is stopped, and the judge measures the window from
 there to ARMED. The baseline's worker, woken by the same code a moment earlier, shows how long that takes now.
+Calls of each shape are judged by themselves, and only those with values as scored ones have: a submission can tell
+others apart, and would behave in them.
 On a busy machine wake-ups take milliseconds at random, for both. What the worker waited for a processor that others had
 is taken off on both sides; where it is not known, as when it has started a thread, on neither. Where wake-ups vary,
 only an excess in nearly every call counts.
@@ -15,10 +17,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 
+from robust_kbench.guards.thresholds import WAKE_SLACK_NS, by_shape
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.task import TIMED_DISTRIBUTIONS
 
-_ALLOWED_NS = 50_000  # wake-ups vary by tens of microseconds, the median of their differences by far less
 _ALLOWED_SHARE = 0.05
 _MIN_CALLS = 5
 _QUIET_NS = 100_000
@@ -26,20 +29,32 @@ _NEARLY_ALL = 0.85
 
 
 def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
-    """A rejection when the typical call needs longer to become ready than the baseline's, and gains by it."""
-    timed = [call for call in seen if call.ending == "returned" and call.case.role == "timed" and call.event_ns is None]
-    peers = [call.peer_wake_ns for call in timed if call.peer_wake_ns is not None]
-    excesses = [call.waking_ns - call.peer_wake_ns for call in timed if call.peer_wake_ns is not None]
+    """A rejection for the first shape whose typical call needs longer to become ready than the baseline's."""
+    for _, calls in by_shape(seen, _is_like_a_scored_one):
+        times = _excess_and_elapsed(calls)
+        if times is not None:
+            excess, elapsed = times
+            message = "the worker needs longer to become ready than the baseline's: it works before the clock starts"
+            evidence: dict[str, float | int | str] = {"excess_us": excess / 1e3, "median_call_us": elapsed / 1e3}
+            yield Finding(guard="clock", severity="reject", message=message, case=str(calls[0].case), evidence=evidence)
+            return
+
+
+def _is_like_a_scored_one(call: Observation) -> bool:
+    return call.is_timed and call.event_ns is None and call.case.distribution in TIMED_DISTRIBUTIONS
+
+
+def _excess_and_elapsed(calls: Sequence[Observation]) -> tuple[float, float] | None:
+    """By how much the typical call becomes ready too late, and how long it takes, in ns; None if it gains nothing."""
+    peers = [call.peer_wake_ns for call in calls if call.peer_wake_ns is not None]
+    excesses = [call.waking_ns - call.peer_wake_ns for call in calls if call.peer_wake_ns is not None]
     if len(excesses) < _MIN_CALLS:
-        return
+        return None
     excess = statistics.median(excesses)
-    elapsed = statistics.median(call.elapsed_ns for call in timed)
-    share = sum(each > _ALLOWED_NS for each in excesses) / len(excesses)
-    is_typical = excess > _ALLOWED_NS and (_is_quiet(peers) or share >= _NEARLY_ALL)
-    if is_typical and excess > _ALLOWED_SHARE * elapsed:
-        message = "the worker needs longer to become ready than the baseline's: it works before the clock starts"
-        evidence: dict[str, float | int | str] = {"excess_us": excess / 1e3, "median_call_us": elapsed / 1e3}
-        yield Finding(guard="clock", severity="reject", message=message, evidence=evidence)
+    elapsed = statistics.median(call.elapsed_ns for call in calls)
+    share = sum(each > WAKE_SLACK_NS for each in excesses) / len(excesses)
+    is_typical = excess > WAKE_SLACK_NS and (_is_quiet(peers) or share >= _NEARLY_ALL)
+    return (excess, elapsed) if is_typical and excess > _ALLOWED_SHARE * elapsed else None
 
 
 def _is_quiet(peers: Sequence[int]) -> bool:

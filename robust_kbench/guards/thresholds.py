@@ -9,6 +9,8 @@ from robust_kbench.schema.agreement import Calibration
 from robust_kbench.schema.observation import Observation
 
 MIN_CALLS = 10
+WAKE_SLACK_NS = 50_000
+"""Wake-ups of a process, and its stops, vary by tens of microseconds; their medians by far less."""
 _SLACK_NS = 3_000
 SPREADS = 6
 """Median absolute deviations that a time may be off by: two clocks are seldom that far apart by chance."""

@@ -37,8 +37,9 @@ class _Placed:
 
 @dataclass
 class _Began:
-    """The stopped worker in the moment before it is woken."""
+    """The stopped worker in the moments before it is woken: to rehearse, and to begin."""
 
+    rehearsal: schedule.Turn = field(default_factory=schedule.Turn)
     turn: schedule.Turn = field(default_factory=schedule.Turn)
     handing_ns: int = 0
 
@@ -83,6 +84,10 @@ class Caller:
 
         began = _Began()
 
+        def prepare() -> None:
+            began.rehearsal = schedule.look(worker.pid, worker.tree())
+            sweep()
+
         def hand_over() -> None:
             started = time.perf_counter_ns()
             slots = self._hand_over(placed, outputs)
@@ -99,11 +104,12 @@ class Caller:
             **self._request(case, inputs, placed, outputs if passes_outputs else {}, emulation),
         }
         try:
-            stages = (hand_over,) if evict is None else (sweep, hand_over)
+            stages = (hand_over,) if evict is None else (prepare, hand_over)
             reply = worker.call(request, *stages, copy_out=self._copy_out, timeout_s=self._timeout_s)
             returned = time.perf_counter_ns()
             after = schedule.look(worker.pid, worker.tree())
             seen = self._observe(worker, abi, case, reply, placed, outputs, is_read=is_read)
+            worker.check_parked()  # what was read was there when it was stopped
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
         except WorkerCrashed as error:
@@ -116,6 +122,10 @@ class Caller:
             draining_ns=time.perf_counter_ns() - returned,
             waited_ns=after.waited_since(began.turn),
             outside_ns=_outside_ns(reply, after.used_since(began.turn)),
+            stopping_ns=reply.stopping_ns,
+            may_miss_processes=worker.may_start_processes and after.may_miss(began.turn),
+            rehearsal_ns=reply.rehearsal_ns,
+            rehearsal_waited_ns=began.turn.waited_since(began.rehearsal),
             left_processes=after.processes - 1,
             threads_before=began.turn.threads,
             threads_after=after.threads,
@@ -247,7 +257,7 @@ class Caller:
             return {}
         found = {}
         for (name, slot), claim in zip(slots.items(), answer.outputs, strict=True):
-            problem = self._contradiction(claim, slot)
+            problem = self._contradiction(claim, slot, is_dense=self._task.outputs[name].dense)
             if problem is None and self._copy_out:
                 found[name] = self._copy(slot)
             elif problem is None:
@@ -259,7 +269,7 @@ class Caller:
                 problems.append(f"{name}: {problem}")
         return found
 
-    def _contradiction(self, claim: Claim, slot: Slot) -> str | None:
+    def _contradiction(self, claim: Claim, slot: Slot, *, is_dense: bool) -> str | None:
         if claim.type != "Tensor":
             return f"returned a {claim.type}; expected a plain torch.Tensor"
         if claim.device != self._device:
@@ -270,9 +280,19 @@ class Caller:
             return f"returned {claim.dtype}; expected {slot.dtype}"
         if claim.pointer is None or len(claim.stride) != len(slot.shape) or min(claim.stride, default=0) < 0:
             return "returned a tensor without strided memory; expected a dense one"
+        if is_dense and not _is_row_major(claim):
+            return f"returned a view with strides {list(claim.stride)}; this op is about layout: return it row-major"
         if span_of(claim.shape, claim.stride) > _MAX_SPAN_FACTOR * max(1, slot.span):
             return f"returned a view with strides {list(claim.stride)}; return a dense tensor"
         return None
+
+
+def _is_row_major(claim: Claim) -> bool:
+    """Whether the elements lie one after the other; the stride of an axis of one element may be any number."""
+    due = layouts.strides(claim.shape, "contiguous")
+    return 0 in claim.shape or all(
+        size == 1 or own == step for size, own, step in zip(claim.shape, claim.stride, due, strict=True)
+    )
 
 
 def _outside_ns(reply: Reply, used_ns: int | None) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
-from robust_kbench.isolation import processes
+from robust_kbench.isolation import processes, schedule
 from robust_kbench.isolation.folders import discard
 from robust_kbench.isolation.protocol import Answer, Loaded, Raised, parse_answer
 from robust_kbench.worker import wire
@@ -33,6 +33,8 @@ _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1
 _PATROL_S = 0.02
 _STOP_TIMEOUT_S = 2.0
 _LEAST_FREE_DISK_BYTES = 256 << 20
+_STOPPED_ALLOWANCE_NS = 100_000
+"""Of processor time, for what a thread does when it is let go on only to stop again."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Reply:
     """From inputs in place to ARMED: the window in which it could work off the clock."""
     stopping_ns: int = 0
     """From DONE to its stop: the other such window."""
+    rehearsal_ns: int | None = None
+    """From WAKE to READY, where inputs come later: a window for what needs none. Else it is part of `wake_ns`."""
 
 
 class Worker:
@@ -78,6 +82,8 @@ class Worker:
         self._spin = True
         self._patrolled = 0.0
         self._stopped: list[int] = []
+        self._stopped_ns = 0
+        self._resting: dict[int, schedule.Rest] = {}
         self.layers: tuple[str, ...] = ()
         """The sandbox's layers in force, as our own code reported them before it read its first request."""
         self.pid, self._init, self._guardian = self._await_birth()
@@ -118,17 +124,17 @@ class Worker:
         self.park()
         before_rehearsal()
         deadline = time.monotonic() + timeout_s
-        woken = time.perf_counter_ns()
-        self._signal(wire.WAKE, nonce)
-        self._run()
+        woken = self._wake(wire.WAKE, nonce)
         self._wait(wire.READY, nonce, deadline, "waking up")
-        if before_clock is not None:
+        rehearsal_ns = None
+        if before_clock is None:
+            self._signal(wire.ARM, nonce)
+        else:
+            rehearsal_ns = time.perf_counter_ns() - woken
             self.park()
             before_clock()
             deadline = time.monotonic() + timeout_s
-            woken = time.perf_counter_ns()
-        self._signal(wire.ARM, nonce)
-        self._run()
+            woken = self._wake(wire.ARM, nonce)
         self._wait(wire.ARMED, nonce, deadline, "waking up")
         started = time.perf_counter_ns()
         self._signal(wire.GO, nonce)
@@ -137,32 +143,62 @@ class Worker:
         if copy_out:
             self._wait(wire.FINISHED, nonce, deadline, "copying the outputs")
         self.park()
-        stopped = time.perf_counter_ns()
-        return Reply(self._answer(nonce), ended - started, started - woken, stopped - ended)
+        return Reply(
+            self._answer(nonce), ended - started, started - woken, self._stopped_ns - ended, rehearsal_ns=rehearsal_ns
+        )
 
     def park(self) -> None:
         """Stop the whole process tree and see it stopped."""
         if self._stopped:
             return
-        processes.send([self.pid], signal.SIGSTOP)  # at once: to look for others takes longer, the more there are
         stopped: set[int] = set()
         deadline = time.monotonic() + _STOP_TIMEOUT_S
         try:
-            while new := set(self.tree()) - stopped:  # a process may fork while the others are being stopped
+            while new := self._halt() - stopped:  # a process may fork while the others are being stopped
                 if time.monotonic() > deadline:
                     raise TimeoutError("new processes keep turning up")
+                if len(stopped | new) > self._allowance.processes:  # dead ones, too: all that look at them take longer
+                    raise self._crowded()
                 processes.stop(sorted(new))
                 stopped |= new
         except TimeoutError as error:
             raise self._crash(f"cannot be stopped: {error}") from None
         self._stopped = sorted(stopped)
+        self._stopped_ns = time.perf_counter_ns()
+        self._resting = schedule.at_rest(self._stopped)
+
+    def check_parked(self) -> None:
+        """Raise WorkerCrashed if it has run since it was stopped, by whatever it was woken."""
+        if schedule.woken_ns(self._resting) > _STOPPED_ALLOWANCE_NS:
+            raise self._crash("ran while it was stopped")
+
+    @property
+    def may_start_processes(self) -> bool:
+        """Whether the filter of system calls lets it; threads it may always start."""
+        return self._allowance.allow_processes
 
     def tree(self) -> list[int]:
         """The worker and all that it has started, orphans too: those have become children of the first process."""
-        if not self._allowance.allow_processes:
+        return self._members(processes.tree)
+
+    def _halt(self) -> set[int]:
+        """The same, each signalled to stop as soon as it is found: to look for others takes longer, the more there are.
+
+        The worker and orphans come first, and are looked through after that.
+        """
+        processes.send([self.pid], signal.SIGSTOP)
+        if self.may_start_processes:
+            processes.send(processes.children(self._init), signal.SIGSTOP)
+        return set(self._members(processes.halt))
+
+    def _members(self, tree: Callable[[int], list[int]]) -> list[int]:
+        if not self.may_start_processes:
             return [self.pid]
-        # Its own descendants first: the first process may be gone, where no namespace ties their lives together.
-        return list(dict.fromkeys([*processes.tree(self.pid), *processes.tree(self._init)[1:]]))
+        # Its own descendants first: the first process may be gone, where no namespace ties their lives together; and
+        # whoever becomes an orphan while we look is among them, or among the orphans, or both.
+        own = tree(self.pid)
+        orphans = [each for child in processes.children(self._init) if child not in own for each in tree(child)]
+        return list(dict.fromkeys([*own, *orphans]))
 
     def is_alive(self) -> bool:
         """Whether the process is there, stopped or not."""
@@ -197,8 +233,20 @@ class Worker:
         return self._log.decode(errors="replace").strip()
 
     def _run(self) -> None:
+        self.check_parked()
+        self._resume()
+
+    def _wake(self, word: int, nonce: int) -> int:
+        """Signal `word` to the stopped worker and let it run; when, by the judge's clock."""
+        self.check_parked()
+        woken = time.perf_counter_ns()
+        self._signal(word, nonce)
+        self._resume()
+        return woken
+
+    def _resume(self) -> None:
         processes.resume(self._stopped)
-        self._stopped = []
+        self._stopped, self._resting = [], {}
 
     def _send(self, frame: dict[str, Any]) -> None:
         try:
@@ -249,7 +297,7 @@ class Worker:
             raise self._crash(f"wrote more than {LOG_LIMIT_BYTES >> 20} MiB to stdout and stderr")
         members = self.tree()
         if len(members) > self._allowance.processes:
-            raise self._crash(f"started more than {self._allowance.processes} processes")
+            raise self._crowded()
         if sum(map(self._own_bytes, members)) > self._allowance.memory_bytes:
             raise self._crash(f"used more than {self._allowance.memory_bytes / 2**30:.1f} GiB of memory")
         if self._is_disk_limited and _free_disk_bytes(self._scratch.parent) < _LEAST_FREE_DISK_BYTES:
@@ -258,7 +306,11 @@ class Worker:
     def _own_bytes(self, pid: int) -> int:
         """Memory of one of its processes, without what it has inherited and what the judge shares with it."""
         shared = processes.shared_bytes(pid) - self._arena_bytes - wire.CONTROL_BYTES
-        return processes.private_bytes(pid) - self._inherited_bytes + max(0, shared)
+        # What has ended, or become another program, has lost what it had inherited, and owes nobody else as much.
+        return max(0, processes.private_bytes(pid) - self._inherited_bytes) + max(0, shared)
+
+    def _crowded(self) -> WorkerCrashed:
+        return self._crash(f"started more than {self._allowance.processes} processes")
 
     def _crash(self, what: str) -> WorkerCrashed:
         self.kill()
@@ -301,7 +353,7 @@ class Worker:
             if "exit" in message:
                 code = message["exit"]
                 if code < 0:
-                    return f"was killed by {signal.Signals(-code).name}"
+                    return f"was killed by {_name_of(-code)}"
                 return f"ended by itself with exit code {code} before it had answered"
         return "killed the processes that watch it" if self._is_status_closed else None
 
@@ -310,6 +362,11 @@ class Worker:
             while self._log_bytes <= 2 * LOG_LIMIT_BYTES and (part := os.read(self._log_fd, 65536)):
                 self._log_bytes += len(part)
                 self._log = (self._log + part)[-_LOG_TAIL_BYTES:]
+
+
+def _name_of(number: int) -> str:
+    """Of a signal; those of real time have none."""
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
 
 
 def _free_disk_bytes(folder: Path) -> int:

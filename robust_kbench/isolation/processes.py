@@ -16,14 +16,29 @@ def tree(root: int) -> list[int]:
     return found
 
 
+def halt(root: int) -> list[int]:
+    """The same, and each of them is signalled to stop as soon as it is found: from then on it starts no other."""
+    found, new = list[int](), [root]
+    while new:
+        send(new, signal.SIGSTOP)
+        found += new
+        new = [child for pid in new for child in children(pid)]
+    return found
+
+
 def state(pid: int) -> str:
-    """The state letter of /proc (R, S, T, Z, …) of the slowest thread to stop, X when the process is gone."""
+    """The state letter of /proc (R, S, D, …) of a thread that has not stopped; T when all that live have.
+
+    Z when none lives, X when the process is gone. A first thread that has ended stays as a zombie beside those that go
+    on.
+    """
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
     except OSError:
         return "X"
     letters = {_task_state(pid, task) for task in tasks} - {"X"}
-    return next(iter(letters - {"T", "t"}), "T" if letters else "X")
+    living = letters - {"Z"}
+    return min(living - {"T", "t"}, default="T" if living else "Z" if letters else "X")
 
 
 def _task_state(pid: int, task: str) -> str:
@@ -41,10 +56,12 @@ def stop(pids: list[int], timeout_s: float = 1.0) -> None:
     """
     send(pids, signal.SIGSTOP)
     deadline = time.monotonic() + timeout_s
-    # All of them in one look: one that was seen to stop may have been woken by another that still ran.
+    # All of them in one look: one that was seen to stop may have been woken by another that still ran. And once more a
+    # signal: what lets a process run on also takes back the one that had not stopped it yet.
     while running := [pid for pid in pids if state(pid) not in "TZX"]:
         if time.monotonic() > deadline:
             raise TimeoutError(f"process {running[0]} does not stop")
+        send(running, signal.SIGSTOP)
 
 
 def resume(pids: list[int]) -> None:

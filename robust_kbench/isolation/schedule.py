@@ -4,10 +4,14 @@ A thread that can run and does not, waits: the kernel counts that in /proc/PID/s
 for the worker's own threads too, which is no excuse: what they ran is taken off. It may also wait for children that
 come and go unseen, so nothing is excused when any process or thread was created on this machine meanwhile: the last
 process id that the kernel gave away has then changed, in whatever namespace.
+
+Who is stopped uses nothing. That is held against the processor time of each process, and against how often each of its
+threads was put on a processor, which the kernel counts at once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -48,10 +52,25 @@ class Turn:
         others_ns = max(0, self.others_ran_ns - earlier.others_ran_ns)
         return max(0, self.waited_ns - earlier.waited_ns - others_ns)
 
+    def may_miss(self, earlier: Turn) -> bool:
+        """Whether a process, or a thread, may have come and gone since then, of which neither of the two knows."""
+        return not (self.is_known and earlier.is_known) or self.last_pid != earlier.last_pid
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A stopped process: how often each of its threads was put on a processor, and what it has used of one, in ns.
+
+    There are no `starts` where the kernel does not count them.
+    """
+
+    starts: Mapping[str, int]
+    used_ns: int
+
 
 def look(pid: int, members: Sequence[int]) -> Turn:
     """The turn of the stopped worker `pid`, whose tree has `members`; of a running one it is up to a clock tick old."""
-    threads = sum(map(_threads, members))
+    threads = sum(len(_tasks(member)) for member in members)
     try:
         ran, waited = map(int, _read(f"/proc/{pid}/schedstat").split()[:2])
         last_pid = int(_read("/proc/loadavg").split()[-1])
@@ -60,6 +79,30 @@ def look(pid: int, members: Sequence[int]) -> Turn:
         return Turn(True, last_pid, len(members), threads, ran, waited, others_ns, children_ns)
     except (OSError, ValueError):
         return Turn(processes=len(members), threads=threads)
+
+
+def at_rest(members: Sequence[int]) -> dict[int, Rest]:
+    """Those of the stopped processes `members` that are still there."""
+    resting = {}
+    for pid in members:
+        with contextlib.suppress(OSError):
+            resting[pid] = Rest(_starts(pid), processor_ns(pid))
+    return resting
+
+
+def woken_ns(resting: Mapping[int, Rest]) -> int:
+    """What stopped processes have used of a processor since: those of which a thread was put on one.
+
+    Time alone proves nothing: a process seems stopped for some microseconds before it has left its processor, and only
+    then is the time since the last clock tick put to its account. Starts alone prove nothing either: a thread may be
+    interrupted on its way to the stop. One that is gone was dead before, or was killed.
+    """
+    total_ns = 0
+    for pid, before in resting.items():
+        more_ns = total_processor_ns([pid]) - before.used_ns
+        if more_ns > 0 and before.starts and _starts(pid) != before.starts:
+            total_ns += more_ns
+    return total_ns
 
 
 def processor_ns(pid: int) -> int:
@@ -78,11 +121,20 @@ def total_processor_ns(members: Sequence[int]) -> int:
     return total
 
 
-def _threads(pid: int) -> int:
+def _starts(pid: int) -> dict[str, int]:
+    """How often each thread of a process was put on a processor; empty where the kernel does not count that."""
+    starts = {}
+    for task in _tasks(pid):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
+            starts[task] = int(_read(f"/proc/{pid}/task/{task}/schedstat").split()[2])
+    return starts if any(starts.values()) else {}
+
+
+def _tasks(pid: int) -> list[str]:
     try:
-        return len(os.listdir(f"/proc/{pid}/task"))
+        return os.listdir(f"/proc/{pid}/task")
     except OSError:
-        return 0
+        return []
 
 
 def _read(path: str) -> bytes:

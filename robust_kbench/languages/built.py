@@ -41,17 +41,15 @@ class Built:
         home = next((folder.parent for folder in self.path.parents if folder.name == SOURCES), self.path.parent)
         return home, *self.needs
 
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What `worker.loaders` needs to know to load the artefact."""
+        return {"abi": self.abi, "path": str(self.path), "symbol": self.symbol, "plan": dict(self.plan)}
+
     def load_request(self, device: str) -> dict[str, Any]:
         """The frame that has a worker load the artefact."""
-        return {
-            "abi": self.abi,
-            "path": str(self.path),
-            "symbol": self.symbol,
-            "device": device,
-            "execution": self.execution,
-            "environment": dict(self.environment),
-            "plan": dict(self.plan),
-        }
+        more = {"device": device, "execution": self.execution, "environment": dict(self.environment)}
+        return {**self.entry, **more}
 
 
 def write_sources(submission: Submission, folder: Path) -> Path:

@@ -1,7 +1,9 @@
 """One row per submission, device, task and dtype; failures stay visible.
 
 The first record that could be ranked only nominates: the best of many noisy measurements is best by luck as well. What
-is published is the second one, an independent run, and no third can replace it.
+is published is the second one, an independent run, and no third can replace it. Nobody may draw again by failing: a
+failure costs the rank for as long as task, rule and version stay what they are, and so does a number of runs that came
+to nothing, since a submission can see to that, too.
 """
 
 from __future__ import annotations
@@ -16,43 +18,54 @@ from robust_kbench.scoring import DtypeScore, score
 COLUMNS = (
     "task", "task_version", "device", "dtype", "rank", "submission", "author", "language", "abi", "track",
     "precision", "status", "reason", "verdict", "speedup", "speedup_low", "speedup_high", "margin", "worst_speedup",
-    "vs", "vs_eager", "vs_compile", "nominated_speedup", "runs", "median_us", "baseline_median_us", "hot_us",
-    "floor_share", "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "labels", "execution", "tier",
-    "handshake", "isolation", "rule", "kbench", "seed", "submission_digest", "task_digest", "started_at",
+    "vs", "vs_eager", "vs_compile", "nominated_speedup", "runs", "discarded", "median_us", "baseline_median_us",
+    "hot_us", "floor_share", "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "labels", "execution",
+    "tier", "handshake", "clock", "isolation", "rule", "kbench", "seed", "submission_digest", "task_digest",
+    "started_at",
 )  # fmt: skip
 Row = dict[str, Any]
 _RANKED_TOGETHER = ("task", "task_version", "device", "dtype", "precision", "rule", "kbench")
+_MAX_DISCARDED = 2
+# Blamed on the submission; unsupported is the machine's affair, and told before anything is timed.
+_FAILURES = frozenset({Status.INCORRECT, Status.REJECTED, Status.CRASHED, Status.TIMED_OUT, Status.BUILD_FAILED})
 
 
 def rows(records: Iterable[RunRecord]) -> list[Row]:
-    """Ranked and sorted rows. Harness errors are nobody's result and never appear."""
+    """Ranked and sorted rows. Harness errors are nobody's result: they are counted, and never shown."""
     histories: dict[tuple[str, ...], list[Row]] = {}
-    for record in sorted(records, key=lambda record: record.started_at):
-        if record.status is Status.HARNESS_ERROR:
-            continue
+    # A run that stands in several stores is still one run.
+    runs = {(each.task, each.submission_digest, each.seed, each.started_at): each for each in records}
+    for record in sorted(runs.values(), key=lambda record: (record.started_at, record.seed)):
         for row in _rows_of(record):
             key = (row["task"], row["device"], row["dtype"], row["submission_digest"])
             histories.setdefault(key, []).append(row)
-    ordered = sorted(map(_published, histories.values()), key=_order)
+    published = map(_published, histories.values())
+    ordered = sorted((row for row in published if row is not None), key=_order)
     for _, group in groupby(ordered, key=lambda row: tuple(row[column] for column in _RANKED_TOGETHER)):
         _rank([row for row in group if row["rank"] is not None])
     return ordered
 
 
-def _published(history: Sequence[Row]) -> Row:
-    """The newest row, or, where that could be ranked, the second one since the last failure and the last change."""
-    newest = history[-1]
-    runs: list[Row] = []
-    for row in history:
-        if row["status"] != Status.PASSED.value or _terms(row) != _terms(newest):
-            runs.clear()
-        elif row["rank"] is not None:
-            runs.append(row)
-    if not runs or newest["status"] != Status.PASSED.value:
-        return newest
-    if len(runs) == 1:
-        return {**runs[0], "rank": None, "runs": 1}
-    return {**runs[1], "runs": len(runs), "nominated_speedup": runs[0]["speedup"]}
+def _published(history: Sequence[Row]) -> Row | None:
+    """One row for all runs under the newest terms; None where there are harness errors alone.
+
+    The first failure if there is any, else the second run that could be ranked, or what comes nearest to it.
+    """
+    told = [row for row in history if row["status"] != Status.HARNESS_ERROR]
+    if not told:
+        return None
+    mine = [row for row in history if _terms(row) == _terms(told[-1])]
+    counted = [row for row in mine if row["rank"] is not None]
+    before = mine[: mine.index(counted[1])] if len(counted) > 1 else mine
+    discarded = sum(row["discarded"] for row in before)
+    seen: Row = {"rank": None, "runs": len(counted), "discarded": discarded}
+    if (failure := next((row for row in mine if row["status"] in _FAILURES), None)) is not None:
+        return {**failure, **seen}
+    if discarded > _MAX_DISCARDED:
+        seen["reason"] = f"not ranked: {discarded} runs came to nothing before two had counted"
+    elif len(counted) > 1:
+        seen |= {"rank": 0, "nominated_speedup": counted[0]["speedup"]}
+    return {**(counted[:2] or told)[-1], **seen}
 
 
 def _terms(row: Row) -> tuple[Any, ...]:
@@ -82,7 +95,7 @@ def _row(record: RunRecord, dtype: str, scored: DtypeScore | None) -> Row:
         "track": record.track,
         "precision": record.precision,
         "status": record.status.value,
-        "reason": record.reason.split("\n")[0][:200],
+        "reason": (record.reason or record.disturbance).split("\n")[0][:200],
         "verdict": scored.verdict.value if scored else None,
         "speedup": speedup.value if speedup else None,
         "speedup_low": speedup.low if speedup else None,
@@ -94,6 +107,7 @@ def _row(record: RunRecord, dtype: str, scored: DtypeScore | None) -> Row:
         "vs_compile": scored.against("compile") if scored else None,
         "nominated_speedup": None,
         "runs": int(is_ranked),
+        "discarded": int(record.is_discarded),
         "median_us": scored.median_us("candidate") if scored else None,
         "baseline_median_us": _fastest_median(scored) if scored else None,
         "hot_us": scored.hot_us if scored else None,
@@ -106,6 +120,7 @@ def _row(record: RunRecord, dtype: str, scored: DtypeScore | None) -> Row:
         "execution": record.execution,
         "tier": record.tier,
         "handshake": record.handshake,
+        "clock": record.clock,
         "isolation": "+".join(record.isolation),
         "rule": record.rule,
         "kbench": record.environment.get("kbench", ""),

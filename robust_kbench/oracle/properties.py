@@ -28,7 +28,7 @@ from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.errors import SpecError
 from robust_kbench.oracle import agreement, related
 from robust_kbench.oracle.agreement import DIGITS, Limits, Tensors
-from robust_kbench.oracle.seeds import coincidence, reseeded
+from robust_kbench.oracle.seeds import Run, coincidence, reseeded
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Distribution, Property, Task
 
@@ -205,12 +205,14 @@ def _sums_to(task: Task, prop: Property, case: Case, inputs: Inputs, draw: Draw)
 
 
 def _reseeded(task: Task, prop: Property, case: Case, inputs: Inputs, draw: Draw) -> Relation | None:
+    again = reseeded(inputs)
+
     def compare(answers: Answers) -> str | None:
         first, second = answers.outputs
-        found = (coincidence(task, name, inputs, first[name], second[name]) for name in task.outputs)
+        found = (coincidence(task, name, Run(inputs, first[name]), Run(again, second[name])) for name in task.outputs)
         return next((words for words in found if words), None)
 
-    return Relation(prop, (inputs, reseeded(inputs)), compare)
+    return Relation(prop, (inputs, again), compare)
 
 
 _Make = Callable[[Task, Property, Case, Inputs, Draw], "Relation | None"]

@@ -6,6 +6,7 @@ That equal seeds give equal outputs needs no law: it is what every op is held to
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 
@@ -14,6 +15,9 @@ from robust_kbench.schema.task import Task
 
 IMPROBABLE = 1e-9
 """Of honest runs, fewer than this share are refused."""
+MOVED_DEVIATIONS = 10.0
+"""Of two independent masks: with 2**26 distances, improbable at 1e-15 for numbers that are nearly normal."""
+_EXPECTED_PAIRS = 200  # of the rarer kind at the same place; with fewer the normal approximation is off in its tails
 
 
 def reseeded(inputs: Inputs) -> Inputs:
@@ -21,36 +25,83 @@ def reseeded(inputs: Inputs) -> Inputs:
     return Inputs({**inputs.values, "seed": int(inputs.values["seed"]) + 1})
 
 
-def coincidence(task: Task, name: str, inputs: Inputs, first: torch.Tensor, second: torch.Tensor) -> str | None:
-    """What is wrong with output `name` of two runs of `inputs` with different seeds, or None.
+@dataclass(frozen=True)
+class Run:
+    """What a random op was given, and one of its outputs."""
+
+    inputs: Inputs
+    output: torch.Tensor
+
+
+def coincidence(task: Task, name: str, one: Run, other: Run) -> str | None:
+    """What is wrong with output `name` of two runs of equal shape with different seeds, or None.
 
     None as well for an output that is not random, and for one that is too small to tell. The probability of so many or
     so few coincidences is bounded by exp(-n * KL(observed share, expected share)), which holds for independent choices
     of any chances (Hoeffding 1963, theorem 1).
     """
     law = task.outputs[name].law
-    if law == "dropout":
-        visible = (inputs.tensors["x"] != 0) & inputs.tensors["x"].isfinite()
-        p = float(inputs.values["p"])
-        same = ((first == 0) == (second == 0))[visible]
-        chances = torch.full(same.shape, p * p + (1 - p) ** 2, dtype=torch.float64)
-    elif law == "categorical":
-        same = first == second
-        chances = torch.softmax(inputs.tensors["logits"].double(), -1).square().sum(-1)
-    else:
+    if law is None:
         return None
+    same, expected = (_dropped_alike if law == "dropout" else _drawn_alike)(one, other)
     count = same.numel()
     if count == 0:
         return None
-    share, expected = float(same.sum()) / count, float(chances.mean())
-    probability = math.exp(-count * _divergence(share, min(expected, 1.0)))
+    probability = math.exp(-count * _divergence(float(same.sum()) / count, min(expected, 1.0)))
     if probability >= IMPROBABLE:
-        return None
+        words = _moved(one, other) if law == "dropout" else None
+        return words and f"{name}: {words}"
     return (
         f"{name}: {int(same.sum()):,} of {count:,} choices are the same with another seed; "
         f"{expected * count:,.0f} are expected of independent ones, which have so many or so few with a probability "
         f"of at most {probability:.1g}"
     )
+
+
+def _moved(one: Run, other: Run) -> str | None:
+    """Whether one mask is the other one, moved by some places, as windows of one long row of random numbers are.
+
+    The correlation at every distance, in deviations of masks that are independent: with n distances, the largest is
+    about sqrt(2 log n).
+    """
+    first, second = (_signal(run) for run in (one, other))
+    count = len(first)
+    rare = math.prod(min(p, 1 - p) for p in (float(run.inputs.values["p"]) for run in (one, other)))
+    if count * rare < _EXPECTED_PAIRS or first.shape != second.shape:
+        return None
+    size = 1 << (2 * count - 1).bit_length()  # twice as long, so that the ends do not meet
+    spectrum = torch.fft.rfft(first, size).conj() * torch.fft.rfft(second, size)
+    found = torch.fft.irfft(spectrum, size).abs_()
+    largest, place = (float(part) for part in found.max(0))
+    deviations = largest / (float(first.norm()) * float(second.norm()) / math.sqrt(count) + 1e-30)
+    if deviations <= MOVED_DEVIATIONS:
+        return None
+    distance = int(place) if place < size / 2 else int(place) - size
+    return (
+        f"what is dropped is what another seed has dropped, moved by {distance:,} places ({deviations:.0f} deviations)"
+    )
+
+
+def _signal(run: Run) -> torch.Tensor:
+    """Of mean 0: what was kept, where that shows."""
+    x, p = run.inputs.tensors["x"], float(run.inputs.values["p"])
+    is_visible = (x != 0) & x.isfinite()
+    return torch.where(is_visible, (run.output != 0).float() - (1 - p), 0.0).flatten()
+
+
+def _dropped_alike(one: Run, other: Run) -> tuple[torch.Tensor, float]:
+    """Whether both have kept or both dropped an element, where that shows, and which share of them should be so."""
+    values = [run.inputs.tensors["x"] for run in (one, other)]
+    chances = [float(run.inputs.values["p"]) for run in (one, other)]
+    is_visible = (values[0] != 0) & (values[1] != 0) & values[0].isfinite() & values[1].isfinite()
+    same = ((one.output == 0) == (other.output == 0))[is_visible]
+    return same, math.prod(chances) + math.prod(1 - p for p in chances)
+
+
+def _drawn_alike(one: Run, other: Run) -> tuple[torch.Tensor, float]:
+    """Whether both have drawn the same class, row by row, and which share of them should be so."""
+    first, second = (torch.softmax(run.inputs.tensors["logits"].double(), -1) for run in (one, other))
+    return one.output == other.output, float((first * second).sum(-1).mean()) if len(first) else 0.0
 
 
 def _divergence(share: float, expected: float) -> float:

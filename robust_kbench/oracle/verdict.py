@@ -17,6 +17,7 @@ from robust_kbench.oracle.dropout import Dropout
 from robust_kbench.oracle.judgement import Judgement, Standard, refusal
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.sampled import is_costly, sample
+from robust_kbench.oracle.seeds import Run, coincidence
 from robust_kbench.oracle.standards import rule, standard_for
 from robust_kbench.oracle.surroundings import Surroundings, surround
 from robust_kbench.oracle.three_metrics import is_plainly_near
@@ -79,6 +80,7 @@ class Judge:
         self._reference = reference
         self._last: tuple[Case, Inputs, Expected] | None = None
         self._alike: dict[tuple[str, ...], Surroundings | None] = {}
+        self._before: dict[tuple[int, ...], tuple[Inputs, Tensors]] = {}
 
     def expect(self, case: Case, inputs: Inputs) -> Expected:
         """What the outputs of `case` are held to; costs the references unless it was asked for just before.
@@ -157,6 +159,20 @@ class Judge:
             if not judgement.is_accepted:
                 return expected.explain(name, seen.outputs, judgement)
         return None
+
+    def goes_along(self, seen: Observation, inputs: Inputs) -> str | None:
+        """Whether the choices of a random op are those of the call before, whose seed was another; in words, or None.
+
+        A mask that is drawn once and kept obeys the law in every single call.
+        """
+        if all(output.law is None for output in self._task.outputs.values()):
+            return None
+        shape = tuple(seen.case.axes.values())
+        before, self._before = self._before.get(shape), {shape: (inputs, seen.outputs)}
+        if before is None or before[0].values["seed"] == inputs.values["seed"]:
+            return None
+        runs = ((name, Run(before[0], before[1][name]), Run(inputs, seen.outputs[name])) for name in self._task.outputs)
+        return next((words for run in runs if (words := coincidence(self._task, *run))), None)
 
     def _is_plain(self, name: str, answer: torch.Tensor | None, due: torch.Tensor, limits: tuple[float, ...]) -> bool:
         """Whether a glance is enough to accept an answer. Limits of another way of comparing allow no difference."""

@@ -35,8 +35,7 @@ class Outcome:
 def prepare(task: Task, built: Built, case: Case, folder: Path) -> list[str]:
     """The command that loads and calls the submission on stand-ins, for a tool to start."""
     request = folder / "request.json"
-    load = {"abi": built.abi, "path": str(built.path), "symbol": built.symbol}
-    request.write_text(json.dumps({**load, **stand_ins(task, case)}))
+    request.write_text(json.dumps({**built.entry, **stand_ins(task, case)}))
     return [sys.executable, "-I", "-m", "robust_kbench.worker.stand_in", str(request)]
 
 

@@ -89,10 +89,7 @@ def run_time(task: Task, contestant: Contestant, case: Case, device: Device, poo
 
 def _wrapped(task: Task, built: Built, case: Case, pool: WarmPool) -> Built:
     """The submission behind a module of ours that has it profiled."""
-    request = {
-        "abi": built.abi, "path": str(built.path), "symbol": built.symbol,
-        "inputs": len(task.inputs), "axes": list(case.axes.values()),
-    }  # fmt: skip
+    request = {**built.entry, "inputs": len(task.inputs), "axes": list(case.axes.values())}
     entry = pool.scratch() / "kbench_profiled.py"
     entry.write_text(_ENTRY.format(request=request))
     return Built(

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import torch
 
 from robust_kbench import evaluate, guards
+from robust_kbench.cases import bank
 from robust_kbench.cases.suite import draw_suite
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import Checker
@@ -29,7 +30,7 @@ from robust_kbench.redteam.inside import InsideWorker
 from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import Distribution
-from robust_kbench.timing import measure, peers, session
+from robust_kbench.timing import measure, peers, session, spot_checks
 
 _LATE_S = 0.02  # how much longer a worker runs after DONE when nobody stops it
 _TOLERANCE = 1e-2
@@ -89,7 +90,9 @@ def _no_fresh_values() -> AbstractContextManager[None]:
     """Timed calls repeat their values and addresses, and nobody looks at what they return."""
     return _replaced(
         (session.TimingSession, "_draw", _draw_once),
-        (session.TimingSession, "_check_call", lambda self, distribution: None),
+        (bank, "_FILLING", 0.0),
+        (session.TimingSession, "_check_values", lambda self, distribution: None),
+        (session.TimingSession, "_check_spot", lambda self, kind: None),
         (session.TimingSession, "_verify", _verify_none),
         (Arena, "begin", _begin_at_the_start),
     )
@@ -111,7 +114,7 @@ def _verify_none(self: session.TimingSession, name: str, seen: Observation, *_: 
 
 
 def _no_clocks() -> AbstractContextManager[None]:
-    """Nobody compares clocks, or charges for work off the clock.
+    """Nobody compares clocks, or charges for work off the clock, or cares who runs while it is stopped.
 
     Inputs are there before a worker rehearses, and it runs on for a while after completion.
     """
@@ -144,8 +147,13 @@ def _no_clocks() -> AbstractContextManager[None]:
         (agreement, "inspect_all", lambda agreements: ()),
         (calls.Caller, "call", call_early),
         (process.Worker, "park", park_late),
+        (process.Worker, "check_parked", _tolerate),
         (peers.Peers, "charge_ns", lambda self, seen: peers.sample_ns(seen)),
     )
+
+
+def _tolerate(worker: process.Worker) -> None:
+    """Whether it ran while it was stopped does not matter."""
 
 
 def _no_floor() -> AbstractContextManager[None]:
@@ -154,7 +162,7 @@ def _no_floor() -> AbstractContextManager[None]:
 
 
 def _no_baseline_protection() -> AbstractContextManager[None]:
-    """The candidate's worker runs while baselines are timed."""
+    """The candidate's worker runs while baselines are timed, by itself or by whatever wakes it."""
     living: weakref.WeakSet[process.Worker] = weakref.WeakSet()
     load, call = process.Worker.load, process.Worker.call
 
@@ -172,7 +180,11 @@ def _no_baseline_protection() -> AbstractContextManager[None]:
             for other in others:
                 other.park()
 
-    return _replaced((process.Worker, "load", load_and_remember), (process.Worker, "call", call_beside_others))
+    return _replaced(
+        (process.Worker, "load", load_and_remember),
+        (process.Worker, "call", call_beside_others),
+        (process.Worker, "check_parked", _tolerate),
+    )
 
 
 def _no_contract() -> AbstractContextManager[None]:
@@ -182,6 +194,8 @@ def _no_contract() -> AbstractContextManager[None]:
         (evaluate._Run, "_search", lambda self, candidate, checker: None),
         (Checker, "_relate", lambda self, attempt, case, every_property: None),
         (measure, "_share", lambda *_: ()),
+        (spot_checks, "due", lambda *_: ()),
+        (calls, "_is_row_major", lambda claim: True),
         (session, "TIMED_DISTRIBUTIONS", ("normal",)),
         (verdict.Expected, "judge", _judge_loosely),
         (verdict.Judge, "short_cut", _short_cut_loosely),

@@ -21,6 +21,7 @@ class InsideWorker:
 
     layers: tuple[str, ...] = ()
     log = ""
+    may_start_processes = True
 
     def __init__(self, arena: Arena) -> None:
         self.pid = os.getpid()
@@ -70,7 +71,7 @@ class InsideWorker:
     def park(self) -> None:
         """Nobody can stop itself and look on."""
 
-    kill = close = park
+    kill = close = check_parked = park
 
 
 def _nothing(*arguments: Any) -> None:

@@ -29,6 +29,17 @@ def printable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
+def shown(text: str) -> str:
+    """`text` as one line of what a terminal or a page shows: nothing in it steers them, turns a line or hides.
+
+    Ends of lines and tabs become spaces; other controls, changes of direction and what has no shape become U+FFFD.
+    """
+    return "".join(
+        character if character.isprintable() else " " if character.isspace() else "\ufffd"
+        for character in printable(text)
+    )
+
+
 class Strict(BaseModel):
     """Base of every model: immutable, no unknown keys, no silent conversion of types."""
 

@@ -44,8 +44,12 @@ class Observation:
     with its lines looked up. `repetition` compares its answer with that of an earlier call on equal inputs.
 
     `outside_ns` is the processor time that the worker's processes used from there to their stop, less what was on
-    the clock; `peer_outside_ns` is the same of the baselines, as a rule.
+    the clock; where the time of some process is in no account, all of `wake_ns` and `stopping_ns`, which is how long
+    the stop took. `peer_outside_ns` is the same of the baselines, as a rule. `may_miss_processes`: something took a
+    process id meanwhile, which may have been a process that came and went unseen, with all that it has used.
     `waited_ns` is how long the worker stood in a run queue behind foreign processes meanwhile; None where unknown.
+    `rehearsal_ns` and `rehearsal_waited_ns` are the time from waking the worker to the end of its rehearsal, where that
+    came before the inputs, and how much of it was such waiting.
     `threads_before` and `threads_after` count the tree's threads while it was stopped.
 
     Claims of a worker on a CUDA device, None where unknown: `event_ns`, the time between two events around the call
@@ -78,7 +82,11 @@ class Observation:
     repetition: Repetition | None = None
     outside_ns: int = 0
     peer_outside_ns: int | None = None
+    stopping_ns: int = 0
+    may_miss_processes: bool = False
     waited_ns: int | None = None
+    rehearsal_ns: int | None = None
+    rehearsal_waited_ns: int | None = None
     threads_before: int | None = None
     threads_after: int | None = None
     wall_ns: int | None = None

@@ -18,6 +18,10 @@ from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layo
 SCHEMA_VERSION = 1
 MAX_RECORD_BYTES = 256 * 1024
 MAX_FOREIGN_LOAD = 0.05
+MAX_REPEATED_SHARE = 0.2
+"""Of a record's sessions: a session that is repeated is drawn again, perhaps because its submission saw to that."""
+LOST_BASELINE = "baselines"
+"""Guard of the finding that a baseline failed: who is compared with the others may have made it fail."""
 REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp"})
 FILE_LAYERS = frozenset({"landlock", "private root"})
 """One of these must be in force besides: what keeps a submission from the files of others."""
@@ -163,6 +167,11 @@ class RunRecord(Strict):
     search: Search | None = None
     timings: tuple[Timing, ...] = ()
     handshake: Literal["spin", "blocking", "none"] = "none"
+    clock: Literal["judge", "trusted", "worker", "none"] = Field(
+        default="none",
+        description="whose clock times are from: the judge's; that of a worker in which no code of the submission's "
+        "runs on the host (abi launch on a CUDA device); that of one in which it does",
+    )
     isolation: tuple[str, ...] = ()
     rule: str
     seconds: Seconds
@@ -185,19 +194,41 @@ class RunRecord(Strict):
         return {key: dict(sorted(Counter(values).items())) for key, values in columns.items() if values}
 
     @property
+    def is_contender(self) -> bool:
+        """Whether it was run in order to be ranked: secret seed, native, beyond tier quick."""
+        return not self.replay and self.execution == "native" and self.tier != "quick"
+
+    @property
     def is_rankable(self) -> bool:
-        """Whether this record may be ranked: secret seed, native, all baselines, sandboxed, on a quiet machine."""
+        """Whether it may be ranked: a contender that passed, all baselines, sandboxed, on a quiet machine."""
         return (
-            self.status is Status.PASSED
-            and not self.replay
-            and self.execution == "native"
-            and self.tier != "quick"
+            self.is_contender
+            and self.status is Status.PASSED
             and self.handshake == "spin"
             and set(self.isolation) >= REQUIRED_LAYERS
             and not FILE_LAYERS.isdisjoint(self.isolation)
             and bool(self.timings)
-            and all(session.is_quiet for timing in self.timings for session in timing.sessions)
+            and not self.disturbance
         )
+
+    @property
+    def is_discarded(self) -> bool:
+        """Whether a contender came to nothing, and nobody is blamed, although its submission may have seen to that."""
+        passed_in_vain = self.status is Status.PASSED and bool(self.disturbance)
+        return self.is_contender and (self.status is Status.HARNESS_ERROR or passed_in_vain)
+
+    @property
+    def disturbance(self) -> str:
+        """Why its times must not be ranked, whoever caused it; empty where nothing disturbed them."""
+        sessions = [session for timing in self.timings for session in timing.sessions]
+        if any(finding.guard == LOST_BASELINE for finding in self.findings):
+            return "a baseline failed"
+        if not all(session.is_quiet for session in sessions):
+            return "others were at work, or the device was disturbed"
+        repeated = sum(session.repeated for session in sessions)
+        if repeated > MAX_REPEATED_SHARE * len(sessions):
+            return f"{repeated} sessions had to be repeated, for {len(sessions)} that count"
+        return ""
 
 
 def encode_samples(nanoseconds: Iterable[int]) -> str:

@@ -16,7 +16,7 @@ Role = Literal["activation", "parameter", "gradient", "index", "mask", "scalar"]
 Layout = Literal["contiguous", "transposed", "strided", "offset", "expanded", "pitched", "channels_last"]
 Distribution = Literal[
     "normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers",
-    "constant", "one_hot", "sorted", "low_rank", "cancelling", "small", "subnormal",
+    "constant", "one_hot", "sorted", "low_rank", "cancelling", "small", "subnormal", "needles", "uneven",
 ]  # fmt: skip
 Comparison = Literal["rule", "ulp", "exact", "indices", "random"]
 Probe = Literal["identity", "integers", "stall", "range", "nonfinite", "empty"]
@@ -24,7 +24,7 @@ ProbeValues = Literal["normal", "integers", "identity", "ones", "zeros", "stall"
 Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]
 
-TIMED_DISTRIBUTIONS: tuple[Distribution, ...] = ("normal", "uniform", "lognormal")
+TIMED_DISTRIBUTIONS: tuple[Distribution, ...] = ("normal", "uniform", "lognormal", "needles", "uneven")
 """Finite, of normal range, and dense: what a timed call may be fed."""
 
 LAW_INPUTS: Mapping[str, tuple[str, ...]] = {"dropout": ("x", "p", "seed"), "categorical": ("logits", "seed")}
@@ -89,6 +89,10 @@ class Input(Strict):
     below: Expression | None = Field(default=None, description="role index: values are drawn from [0, below)")
     value: Expression | None = Field(default=None, description="role scalar: the value, as arithmetic over axes")
     choices: tuple[float, ...] = Field(default=(), description="role scalar: the values to draw from")
+    between: tuple[float, float] | None = Field(
+        default=None,
+        description="role scalar with `choices`: timed calls, and half of the others, draw any value from low to high",
+    )
 
     @model_validator(mode="after")
     def _role_fits(self) -> Self:
@@ -99,8 +103,10 @@ class Input(Strict):
                 raise ValueError("role scalar has no shape, and exactly one of `value` and `choices`")
             if self.dtype not in ("int64", "float64"):
                 raise ValueError("role scalar needs dtype int64 or float64")
-        elif self.value is not None or self.choices:
-            raise ValueError("only role scalar has `value` or `choices`")
+            if self.between is not None and (not self.choices or not self.between[0] < self.between[1]):
+                raise ValueError("`between` needs `choices`, the values worth a look of their own, and low below high")
+        elif self.value is not None or self.choices or self.between is not None:
+            raise ValueError("only role scalar has `value`, `choices` or `between`")
         if self.role in ("index", "mask") and self.dtype not in ("int64", "int32", "uint8"):
             raise ValueError(f"role {self.role} needs a fixed integer dtype")
         if "contiguous" not in self.layouts:
@@ -122,6 +128,9 @@ class Output(Strict):
     )
     indexes: Name | None = Field(default=None, description="compare indices: the input that they point into")
     axis: int = Field(default=-1, description="compare indices: along this dimension of it")
+    dense: bool = Field(
+        default=False, description="returned row-major: of an op that is about layout, a view is no answer"
+    )
     law: Literal["dropout", "categorical"] | None = Field(
         default=None,
         description="compare random: the distribution. dropout: of the input x with the probability in the scalar p; "
@@ -194,7 +203,7 @@ class Task(Strict):
     distributions: tuple[Distribution, ...] = Field(
         default=(
             "normal", "uniform", "lognormal", "integers", "large", "sparse", "outliers",
-            "constant", "one_hot", "sorted", "low_rank", "cancelling", "small",
+            "constant", "one_hot", "sorted", "low_rank", "cancelling", "small", "needles", "uneven",
         ),
         min_length=1,
         description="what the op is well-conditioned for; subnormal values, which hardware may flush, only by request",

@@ -10,7 +10,6 @@ from robust_kbench.cases.bank import Bank
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.isolation.arena import Arena
-from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress
@@ -21,6 +20,7 @@ from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import MAX_FOREIGN_LOAD, CaseResult, Session, Tier, Timing
 from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
+from robust_kbench.timing import spot_checks
 from robust_kbench.timing.plan import PLANS, Plan
 from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.session import TimingSession
@@ -58,7 +58,7 @@ def measure(
     """Measure every timed case. Stops at the first one on which the candidate fails."""
     measured = Measured()
     plan = PLANS[tier]
-    arena = Arena(device.pool_bytes + max(case_footprint(task, case) for case in cases))
+    arena = Arena(device.pool_bytes + max(spot_checks.footprint(task, case) for case in cases))
     try:
         with machine_lock.quiet():
             for number, case in enumerate(cases):
@@ -72,6 +72,7 @@ def measure(
                         timeout_s=_CALL_TIMEOUT_S,
                         is_first=turn == 0,
                         distributions=_share(task.distributions, number, turn, tier, len(cases)),
+                        spots=spot_checks.due(tier, number, turn),
                     ).run()  # fmt: skip
 
                 _measure_case(case, plan, _REPEATS[tier], session, measured)

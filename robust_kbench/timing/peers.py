@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from robust_kbench.guards.thresholds import SPREADS, spread_of
+from robust_kbench.guards.thresholds import SPREADS, WAKE_SLACK_NS, spread_of
 from robust_kbench.schema.observation import Observation
 from robust_kbench.timing import statistics
 
@@ -20,12 +20,19 @@ class Peers:
         self._latest: Observation | None = None
         self._gaps_ns: list[int] = []
         self._outside_ns: list[int] = []
+        self._windows_ns: list[int] = []
+        self._rehearsals_ns: list[int] = []
+        self._unhindered_ns: list[int] = []
 
     def add(self, seen: Observation) -> None:
         """One more call of a baseline."""
         self._latest = replace(seen, outputs={})
         self._gaps_ns += [seen.elapsed_ns - seen.event_ns] if seen.event_ns is not None else []
         self._outside_ns.append(seen.outside_ns)
+        self._windows_ns.append(_window_ns(seen))
+        if seen.rehearsal_ns is not None:
+            self._rehearsals_ns.append(seen.rehearsal_ns)
+            self._unhindered_ns.append(seen.rehearsal_ns - (seen.rehearsal_waited_ns or 0))
 
     def beside(self, seen: Observation) -> Observation:
         """A call of the candidate, without its outputs, beside the baselines' latest one."""
@@ -45,17 +52,50 @@ class Peers:
     def charge_ns(self, seen: Observation) -> int:
         """The time that a call of the candidate is charged with; baselines forge nothing and need no such bound.
 
-        On the cpu device processor time off the clock is added to it, as far as that is more than baselines need.
+        On the cpu device work off the clock is added to it, as far as that is more than baselines need.
         """
         if seen.event_ns is None:
-            usual = _usual(self._outside_ns, _OUTSIDE_ALLOWANCE_NS)
-            return seen.elapsed_ns + (max(0, seen.outside_ns - usual) if self._outside_ns else 0)
+            return seen.elapsed_ns + self._outside(seen) + self._rehearsal(seen)
         return sample_ns(seen, _usual(self._gaps_ns, _LAUNCH_ALLOWANCE_NS))
+
+    def _outside(self, seen: Observation) -> int:
+        """What it did between its inputs and its stop, and not on the clock, beyond what baselines do there, in ns.
+
+        A process that comes and goes between two looks is in no account, and leaves nothing but a process id that was
+        given away. Threads take ids, too, as do others on this machine; so an id alone costs nothing. What such a
+        process can have worked off the clock is as long as the windows in which it can: they are held against those
+        of baselines. Whoever starts threads in a call, or children, and waits for them, has no longer ones.
+        """
+        used_ns = _beyond(seen.outside_ns, self._outside_ns, _OUTSIDE_ALLOWANCE_NS)
+        if not seen.may_miss_processes:
+            return used_ns
+        return max(used_ns, _beyond(_window_ns(seen), self._windows_ns, WAKE_SLACK_NS))
+
+    def _rehearsal(self, seen: Observation) -> int:
+        """By how much its rehearsal was longer than those of baselines, in ns.
+
+        Waiting behind foreign processes is taken off on both sides; where it is not known, on neither.
+        """
+        if seen.rehearsal_ns is None:
+            return 0
+        if seen.rehearsal_waited_ns is None:
+            return _beyond(seen.rehearsal_ns, self._rehearsals_ns, WAKE_SLACK_NS)
+        return _beyond(seen.rehearsal_ns - seen.rehearsal_waited_ns, self._unhindered_ns, WAKE_SLACK_NS)
 
 
 def _wake_ns(peer: Observation, seen: Observation) -> int:
     """How long `peer` took to wake up, to be compared with `seen`, of which the waiting may not be known."""
     return peer.wake_ns if seen.waited_ns is None else peer.waking_ns
+
+
+def _window_ns(seen: Observation) -> int:
+    """How long it had its inputs, or its answer's reader waiting, and was not on the clock."""
+    return seen.wake_ns + seen.stopping_ns
+
+
+def _beyond(value_ns: int, peers_ns: Sequence[int], allowance_ns: int) -> int:
+    """By how much that is more than is usual among peers; 0 where there are none."""
+    return max(0, value_ns - _usual(peers_ns, allowance_ns)) if peers_ns else 0
 
 
 def _usual(values_ns: Sequence[int], allowance_ns: int) -> int:

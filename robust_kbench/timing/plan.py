@@ -11,6 +11,7 @@ from robust_kbench.timing import statistics
 HOLD_NS = 200_000
 """For how long at least one hold keeps a CUDA device busy before a call: see worker.cuda.hold."""
 _MAX_HOLDS, _HOST_MARGIN = 20, 1.5
+_MOST_CHECKED = 0.7
 
 
 def holds(host_ns: int) -> int:
@@ -40,6 +41,13 @@ class Plan:
     def is_warm(self, rounds: int, seconds: float) -> bool:
         """Whether the next round counts."""
         return rounds >= self.warm_up_rounds and seconds >= self.warm_up_seconds
+
+    def check_share(self, left: int) -> float:
+        """The share of the next rounds after which a call that only checks is mixed in, when so many are left.
+
+        They come all over the rounds that are sure to be, and a few later: no time is there when all of them are over.
+        """
+        return min(_MOST_CHECKED, left / self.min_rounds)
 
     def stop(self, logs: Sequence[float], rounds: int, seconds: float) -> StopReason | None:
         """Why a session ends, or None. `logs`: the log ratios against the baseline that matters, if there is one."""

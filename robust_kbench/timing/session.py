@@ -2,7 +2,8 @@
 
 Every call gets fresh values at fresh addresses, with caches emptied before it, and every output is verified: a secret
 share against float64, the others against PyTorch at the same dtype. Calls of the candidate that only check (the timed
-shape under every value distribution) are mixed in at random, so that no call tells whether it is timed.
+shape under every value distribution, and the spot checks) are mixed in at random, so that no call tells whether it is
+timed.
 """
 
 from __future__ import annotations
@@ -11,21 +12,26 @@ import gc
 import os
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
 from robust_kbench.cases.bank import Bank
+from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import Inputs, make_inputs
+from robust_kbench.checking.attempt import Attempt
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
+from robust_kbench.emulation import Mode
 from robust_kbench.errors import HarnessError, WorkerError
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
+from robust_kbench.languages.built import Built
+from robust_kbench.oracle.properties import relate
 from robust_kbench.oracle.verdict import Judge, Limits
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
@@ -33,7 +39,7 @@ from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
-from robust_kbench.timing import agreement, statistics
+from robust_kbench.timing import agreement, spot_checks, statistics
 from robust_kbench.timing.peers import Peers, sample_ns
 from robust_kbench.timing.plan import HOLD_NS, Plan, holds
 from robust_kbench.timing.result import SessionResult
@@ -41,7 +47,9 @@ from robust_kbench.timing.result import SessionResult
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
 _HOT_CALLS, _HOST_CALLS = 20, 3
 _CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
-_CHECKED_ROUNDS = 0.7  # after which one of the calls that only check is mixed in, while there are any
+
+
+_Check = Callable[[], None]
 
 
 class _Failed(Exception):
@@ -66,9 +74,10 @@ class TimingSession:
         watch: Stopwatch,
         timeout_s: float,
         distributions: Sequence[Distribution],
+        spots: Sequence[spot_checks.Kind] = (),
         is_first: bool = True,
     ) -> None:
-        """`distributions`: those that are checked here, in calls that are not timed.
+        """`distributions`: those that are checked here, in calls that are not timed; `spots`: what else is.
 
         `is_first`: the first session of each case also judges what baselines return in their first and last calls,
         and gathers facts for the agreement tests.
@@ -76,7 +85,7 @@ class TimingSession:
         self._is_first = is_first
         self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
         self._contestants = list(contestants)
-        self._distributions = distributions
+        self._distributions, self._spots = distributions, spots
         self._timed_distributions = [name for name in TIMED_DISTRIBUTIONS if name in task.distributions]
         self._pool, self._device, self._arena, self._watch = pool, device, arena, watch
         self._caller = Caller(task, arena, device=device.kind, copy_out=device.copies_out, timeout_s=timeout_s)
@@ -132,7 +141,11 @@ class TimingSession:
         return min(_HEAP_CALLS * case_footprint(self._task, self._case), _MAX_HEAP_BYTES)
 
     def _measure(self) -> None:
-        checks = self._random.sample(self._distributions, len(self._distributions))
+        checks: list[_Check] = [
+            *(partial(self._check_values, distribution) for distribution in self._distributions),
+            *(partial(self._check_spot, kind) for kind in self._spots),
+        ]
+        self._random.shuffle(checks)
         self._first_calls()
         if self._device.kind == "cuda":
             self._hide_launches()
@@ -143,7 +156,8 @@ class TimingSession:
         if self._device.kind == "cuda" and self._is_first:
             self._look_closer()
         while checks and not self._result.failure:
-            self._check_call(checks.pop())
+            checks.pop()()
+            self._round([], keep=False)  # beside others, as all before
         for contestant in self._in_random_order():  # nobody behaves only until it was timed
             self._untimed_call(contestant)
 
@@ -154,14 +168,14 @@ class TimingSession:
             if elapsed_ns is not None:
                 self._result.first_call_us[contestant.name] = round(elapsed_ns / 1e3, 1)
 
-    def _warm_up(self, checks: list[Distribution]) -> None:
+    def _warm_up(self, checks: list[_Check]) -> None:
         """In the same random alternation as what counts: warming one worker after the other leaves a bias."""
         rounds, started = 0, time.monotonic()
         while not self._result.failure and not self._plan.is_warm(rounds, time.monotonic() - started):
             self._round(checks, keep=False)
             rounds += 1
 
-    def _take_samples(self, checks: list[Distribution]) -> None:
+    def _take_samples(self, checks: list[_Check]) -> None:
         rounds, started = 0, time.monotonic()
         while True:
             self._round(checks, keep=True)
@@ -173,7 +187,7 @@ class TimingSession:
                 self._result.stop = stop
                 return
 
-    def _round(self, checks: list[Distribution], *, keep: bool) -> None:
+    def _round(self, checks: list[_Check], *, keep: bool) -> None:
         """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too."""
         distribution = self._some_distribution()
         drawn = [(contestant, *self._draw(distribution)) for contestant in self._in_random_order()]
@@ -187,8 +201,8 @@ class TimingSession:
             elapsed_ns = self._settle(contestant, inputs, seen, in_full=in_full)
             if elapsed_ns is not None and keep:
                 self._result.samples[contestant.name].append(elapsed_ns)
-        if checks and not self._result.failure and self._random.random() < _CHECKED_ROUNDS:
-            self._check_call(checks.pop())
+        if not self._result.failure and self._random.random() < self._plan.check_share(len(checks)):
+            checks.pop()()
 
     def _is_read(self, contestant: Contestant) -> bool:
         """Whether its answer is taken out of the worker: the candidate's always, a baseline's where that matters.
@@ -203,7 +217,7 @@ class TimingSession:
         """What is never scored: hot calls of everybody, and what the agreement tests need. See timing.agreement."""
         timed = [seen for seen in self._result.seen if seen.is_timed]
         trusted = next((each for each in self._contestants if each.name == EAGER), self._contestants[-1])
-        candidate = next(each for each in self._contestants if each.name == CANDIDATE)
+        candidate = self._candidate
         with suppress(_Failed):
             for contestant in self._in_random_order():
                 hot_ns = self._special_call(contestant, hot=_HOT_CALLS).hot_ns
@@ -259,13 +273,42 @@ class TimingSession:
         with self._watch.measure("inputs"):
             return case, self._bank.draw(case)
 
-    def _check_call(self, distribution: Distribution) -> None:
+    def _check_values(self, distribution: Distribution) -> None:
         """Values drawn from a seed that goes into the record, so that the call can be repeated."""
-        candidate = next(c for c in self._contestants if c.name == CANDIDATE)
         case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
         with self._watch.measure("inputs"):
             inputs = make_inputs(self._task, case)
+        candidate = self._candidate
         self._settle(candidate, inputs, self._call(candidate, case, inputs), in_full=True, record=True)
+
+    def _check_spot(self, kind: spot_checks.Kind) -> None:
+        """As checked cases are, with one of the task's properties if it is about those."""
+        is_dense = self._candidate.abi == "c"
+        case = spot_checks.draw(self._task, self._case, kind, dense=is_dense, source=self._random)
+        if case is None:
+            return
+        attempt = Attempt(self._task, self._candidate, self, self._judge, self._watch, case)
+        attempt.run(searches_defects=False)
+        if kind == "repeat" and attempt.is_right:
+            attempt.repeat()
+            self._result.seen += [self._peers.beside(seen) for seen in attempt.seen if seen.repetition is not None]
+        if kind == "property" and attempt.is_right:
+            prop = self._random.choice(self._task.properties)
+            relation = relate(self._task, prop, case, attempt.inputs, Draw(case.seed, "property"))
+            if relation is not None:
+                attempt.relate(relation)
+        result = attempt.result.model_copy(update={"role": "timed"})  # it belongs to no suite of a seed
+        self._result.results.append(result)
+        if result.status != "passed":
+            self._give_up(CANDIDATE, result.reason or result.status)
+
+    def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
+        """One call of the candidate, as an attempt at a case makes them."""
+        return self._call(self._candidate, case, inputs)
+
+    @property
+    def _candidate(self) -> Contestant:
+        return next(each for each in self._contestants if each.name == CANDIDATE)
 
     def _call(
         self,
@@ -309,17 +352,19 @@ class TimingSession:
     def _verify(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
         """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""
         with self._watch.measure("judging"):
-            limits = self._limits.get((name, seen.case.distribution))
-            if not in_full and self._passes_short_cut(name, seen, inputs, limits):
-                return None
-            verdict = self._judge.verdict(seen, inputs, with_digest=record)
-            self._limits[name, seen.case.distribution] = verdict.limits
-            result = verdict.result
-            if name == CANDIDATE and (record or result.status != "passed"):
-                self._result.results.append(result)
-            if result.status != "passed":
-                return result.reason or result.status
+            problem = self._problem(name, seen, inputs, in_full=in_full, record=record)
+            return self._judge.goes_along(seen, inputs) if problem is None and name == CANDIDATE else problem
+
+    def _problem(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
+        limits = self._limits.get((name, seen.case.distribution))
+        if not in_full and self._passes_short_cut(name, seen, inputs, limits):
             return None
+        verdict = self._judge.verdict(seen, inputs, with_digest=record)
+        self._limits[name, seen.case.distribution] = verdict.limits
+        result = verdict.result
+        if name == CANDIDATE and (record or result.status != "passed"):
+            self._result.results.append(result)
+        return None if result.status == "passed" else result.reason or result.status
 
     def _passes_short_cut(self, name: str, seen: Observation, inputs: Inputs, limits: Limits | None) -> bool:
         """A cheap look that can only accept: what it doubts is judged in full."""

@@ -2,8 +2,9 @@
 
 Denied for every submission: other processes' memory, new namespaces and mounts, kernel interfaces with a history of
 escapes, sockets, leaving the core, taking pages out of memory that the judge shares, signals that an event sends to
-others, and the two prctl options that our own cleaning up rests on. New processes are denied too, except for languages
-that compile at run time, and signals to others where there is no pid namespace.
+others, what works on or wakes somebody while its process is stopped, watching files, and the two prctl options that our
+own cleaning up rests on. New processes are denied too, except for languages that compile at run time, and signals to
+others where there is no pid namespace.
 """
 
 import ctypes
@@ -82,7 +83,20 @@ _METADATA: dict[str, tuple[int | None, int | None]] = {
     "msgget": (68, 186),
     "semget": (64, 190),
     "mq_open": (240, 180),
-    "timer_create": (222, 107),  # its signal may be SIGCONT, by which a stopped process would wake itself
+}
+# SIGCONT lets a stopped process go on: a timer can send it, and so does the kernel to a group that becomes an orphan.
+# The worker leads a session already, whose only group has been one from the start. Timers that are files interrupt
+# whoever is on the core, and who watches files of /proc learns when the judge looks at it. Inductor, Triton and the
+# compilers start their processes in the group that they are in, and PyTorch watches files for its servers only.
+_WHILE_STOPPED: dict[str, tuple[int | None, int | None]] = {
+    "timer_create": (222, 107),
+    "timerfd_create": (283, 85),
+    "setpgid": (109, 154),
+    "setsid": (112, 157),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "inotify_add_watch": (254, 27),
+    "fanotify_init": (300, 262),
 }
 _FORKING: dict[str, tuple[int | None, int | None]] = {
     "fork": (57, None),
@@ -176,7 +190,7 @@ def assemble(
     if kernel.MACHINE == "x86_64":
         program += [(_JUMP_ABOVE, 0, 1, _X32_BIT), _deny()]
     program += [(_JUMP_ABOVE, 0, 1, _FIRST_UNKNOWN), _deny(errno.ENOSYS)]
-    denied = _NUMBERS | _METADATA | ({} if allow_processes else _FORKING)
+    denied = _NUMBERS | _METADATA | _WHILE_STOPPED | ({} if allow_processes else _FORKING)
     for numbers in denied.values():
         if (number := numbers[column]) is not None:
             program += _deny_number(number)

@@ -73,6 +73,46 @@ def test_outliers_are_few_and_far() -> None:
     assert float(values.abs().median()) < 1
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_needles_are_a_handful_that_a_look_at_every_sixteenth_value_mostly_misses(seed: int) -> None:
+    values = _values("needles", seed=seed)
+    is_needle = values.abs() >= 30
+    assert 1 <= int(is_needle.sum()) <= 8
+    assert float(values.abs().max()) < 270
+    assert float(_values("needles", seed=seed, dtype=torch.float16).abs().max()) < 90
+    assert 0.9 < float(values[~is_needle].std()) < 1.1
+
+
+def test_a_tensor_of_one_value_is_a_needle_and_an_empty_one_stays_empty() -> None:
+    assert float(_values("needles", (1,)).abs()) >= 30
+    assert _values("needles", (0, 4)).shape == (0, 4)
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(torch.float32, 10), (torch.bfloat16, 10), (torch.float16, 3)], ids=str)
+def test_uneven_rows_or_columns_are_larger_or_smaller_by_powers_of_two(dtype: torch.dtype, most: int) -> None:
+    found = set()
+    for seed in range(24):
+        values = _values("uneven", (1024, 1024), seed=seed, dtype=dtype)
+        for along in (0, 1):
+            scales = values.std(dim=along).log2()
+            if float((scales - scales.round()).abs().max()) < 0.15:
+                orders = scales.round().int()
+                is_periodic = any(torch.equal(orders[p:], orders[:-p]) for p in range(1, 65))
+                found.add((along, int(orders.max()) > 0, is_periodic))
+                assert -most <= int(orders.min()) <= int(orders.max()) <= most
+    assert found >= {(0, False, True), (0, True, True), (1, False, False), (1, True, False)}
+    assert (1, True, True) not in found
+
+
+def test_an_eighth_of_the_rows_and_of_the_columns_seldom_tells_an_uneven_mean_square() -> None:
+    found = []
+    for seed in range(24):
+        values = _values("uneven", (512, 512), seed=seed)
+        means = [float(some.square().mean()) for some in (values[::8], values[:, ::8], values)]
+        found.append(max(abs(mean / means[2] - 1) for mean in means[:2]) > 0.05)
+    assert sum(found) > 16
+
+
 def test_constant_rows_repeat_one_short_number_of_either_sign_and_differ_from_each_other() -> None:
     values = _values("constant")
     assert torch.equal(values, values[:, :1].expand(SHAPE))
@@ -144,4 +184,4 @@ def test_what_may_be_timed_is_dense_and_of_normal_range() -> None:
     for distribution in TIMED_DISTRIBUTIONS:
         values = _values(distribution)
         assert float((values == 0).float().mean()) < 0.001
-        assert float(values.abs().max()) < 100
+        assert float(values.abs().max()) < 2**13

@@ -10,9 +10,14 @@ from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.task import Distribution
+from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution
 
-AXES = {"norm/rmsnorm": {"rows": 64, "cols": 512}, "loss/cross_entropy": {"rows": 64, "classes": 512}}
+AXES = {
+    "norm/rmsnorm": {"rows": 64, "cols": 512},
+    "activation/softmax_backward": {"rows": 64, "cols": 512},
+    "random/dropout": {"rows": 4, "cols": 8},
+    "loss/cross_entropy": {"rows": 64, "classes": 512},
+}
 
 
 def case(task: str, distribution: Distribution = "normal", seed: int = 1) -> Case:
@@ -67,12 +72,66 @@ def test_the_values_of_every_call_are_of_the_distribution(
         assert tensors["x"].std() == pytest.approx(deviation, abs=0.03)
 
 
-@pytest.mark.parametrize("distribution", ["normal", "uniform", "lognormal"])
+@pytest.mark.parametrize("distribution", [each for each in TIMED_DISTRIBUTIONS if each != "uneven"])
 def test_mixed_values_are_of_the_same_law_as_drawn_ones(distribution: Distribution) -> None:
     (tensors,) = drawn("norm/rmsnorm", 1, distribution)
     plain = make_inputs(load_task("norm/rmsnorm").spec, case("norm/rmsnorm", distribution)).tensors
     for name in ("x", "weight"):
         assert ks_2samp(tensors[name].flatten().numpy(), plain[name].flatten().numpy()).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("distribution", ["normal", "uniform", "lognormal"])
+def test_the_last_bits_of_mixed_values_do_not_tell_them_from_drawn_ones(distribution: Distribution) -> None:
+    """Sums of rounded numbers end in zeros near zero, and sums of fractions are rounded once more."""
+
+    def shares(values: torch.Tensor) -> list[float]:
+        near = values[values.abs() < (1 / 4 if distribution == "lognormal" else 1 / 64)].view(torch.int32)
+        return [float((near & mask == 0).float().mean()) for mask in (1, 3, 7, 15)]
+
+    inputs = [tensors["x"].flatten() for tensors in drawn("norm/rmsnorm", 20, distribution)]
+    task = load_task("norm/rmsnorm").spec
+    plain = [make_inputs(task, case("norm/rmsnorm", distribution, seed)).tensors["x"].flatten() for seed in range(20)]
+    assert shares(torch.cat(inputs)) == pytest.approx(shares(torch.cat(plain)), abs=0.03)
+
+
+def test_needles_are_somewhere_else_in_every_call() -> None:
+    places = [
+        set((tensors["x"].abs() > 20).flatten().nonzero().flatten().tolist())
+        for tensors in drawn("norm/rmsnorm", 20, "needles")
+    ]
+    assert all(1 <= len(found) <= 8 for found in places)
+    assert len(set.union(*places)) > sum(map(len, places)) - 4  # some may meet by chance
+
+
+@pytest.mark.parametrize("along", [0, 1], ids=["columns", "rows"])
+def test_rows_or_columns_of_a_call_are_uneven_each_in_its_own_way(along: int) -> None:
+    calls = [tensors["x"] for tensors in drawn("norm/rmsnorm", 40, "uneven")]
+    mine = [x for x in calls if _is_uneven(x, along) and not _is_uneven(x, 1 - along)]
+    assert 10 <= len(mine) <= 30
+    scales = torch.stack([x.std(dim=along).log2().round() for x in mine])
+    assert len(torch.unique(scales, dim=0)) == len(mine)
+    assert int(scales.min()) == -10
+    assert int(scales.max()) == 10
+
+
+@pytest.mark.parametrize(("distribution", "deviation"), [("normal", 1.0), ("uniform", 12**-0.5), ("lognormal", 1.9)])
+def test_upstream_gradients_are_of_more_than_one_law(distribution: Distribution, deviation: float) -> None:
+    (tensors,) = drawn("activation/softmax_backward", 1, distribution)
+    assert tensors["grad_y"].std() == pytest.approx(deviation, rel=0.1)
+
+
+def test_seeds_of_timed_calls_are_not_among_those_that_a_task_names() -> None:
+    spec = load_task("random/dropout").spec
+    bank = Bank(spec, case("random/dropout"))
+    seeds = {int(bank.draw(case("random/dropout", seed=seed)).values["seed"]) for seed in range(100)}
+    assert len(seeds) == 100
+    assert not seeds & set(spec.inputs["seed"].choices)
+    assert 2**52 < max(seeds) < 2**53
+
+
+def _is_uneven(x: torch.Tensor, along: int) -> bool:
+    """Whether its slices across that axis are of very different size."""
+    return float(x.std(dim=along).log2().std()) > 3
 
 
 def test_indices_stay_within_their_axis_and_vary() -> None:

@@ -193,16 +193,16 @@ def test_the_first_cases_of_a_seed_stay_what_they_were() -> None:
     # Whoever changes the generator changes the cases of every published seed: raise the versions of the tasks then.
     suite = _draw(make_task(), 20260101)
     assert [f"{case} {case.seed}" for case in suite.checked[:6]] == [
-        "rows=267 cols=23 float32 offset normal 5228526351696205549",
-        "rows=1 cols=257 float16 strided outliers 2554147847410825324",
-        "rows=15 cols=97 float32 pitched small 7000454689210401472",
-        "rows=31 cols=1 float32 transposed uniform 5459182320420522503",
-        "rows=36 cols=257 float16 transposed low_rank 5059209340320146987",
-        "rows=443 cols=2 float32 contiguous lognormal 1777148170841742592",
+        "rows=23 cols=8 float32 offset sparse 1902860645323647608",
+        "rows=257 cols=32 float16 strided integers 4159872275701606936",
+        "rows=97 cols=33 float32 pitched uneven 8100819469853924697",
+        "rows=1 cols=65 float32 transposed needles 1365269153216371812",
+        "rows=257 cols=65 float16 transposed sorted 1864282139221791948",
+        "rows=2 cols=8 float32 contiguous constant 194187414261249376",
     ]
     assert [f"{case} {case.seed}" for case in suite.timed] == [
-        "rows=8 cols=64 float32 contiguous normal 277452106714512497",
-        "rows=8 cols=64 float16 contiguous normal 4229019084873536701",
+        "rows=8 cols=64 float32 contiguous normal 5818477484454687521",
+        "rows=8 cols=64 float16 contiguous normal 1932447456115737985",
     ]
 
 

@@ -203,3 +203,17 @@ def test_an_expanded_index_repeats_too_because_the_worker_is_given_one_slice_of_
     index = {"shape": ["rows"], "dtype": "int64", "role": "index", "below": 1000, "layouts": layouts}
     drawn = make_inputs(_task_with(index=index), make_case(layout="expanded")).tensors["index"]
     assert len(set(drawn.tolist())) == 1
+
+
+def test_a_scalar_with_a_range_is_one_of_its_choices_half_of_the_time() -> None:
+    task = _task_with(seed={"dtype": "int64", "role": "scalar", "choices": [0, 7], "between": [0, 2**40]})
+    drawn = [int(make_inputs(task, make_case(seed=seed)).values["seed"]) for seed in range(200)]
+    named = [value for value in drawn if value in (0, 7)]
+    assert 70 < len(named) < 130
+    assert len(set(drawn) - {0, 7}) == 200 - len(named)
+    assert 2**38 < max(drawn) < 2**40
+
+
+def test_a_timed_scalar_with_a_range_is_never_one_of_few() -> None:
+    task = _task_with(seed={"dtype": "int64", "role": "scalar", "choices": [0, 7], "between": [0, 2**40]})
+    assert len({make_inputs(task, make_case(seed=seed, role="timed")).values["seed"] for seed in range(100)}) == 100

@@ -159,6 +159,18 @@ def test_a_large_case_that_memory_does_not_allow_is_not_checked_and_says_why(
     assert checker.checked.seen == []
 
 
+def test_memory_that_its_workers_hold_does_not_excuse_a_submission_from_the_large_case(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _checker(evaluator, submit(python(RIGHT))) as checker:
+        checker.check([WIDE], silent)
+        held = checker._crew
+        monkeypatch.setattr(machine, "free_bytes", lambda: (1 << 20) if held.has_worker("float32") else (8 << 30))
+        assert machine.free_bytes() == 1 << 20
+        checker.check_large(WIDE)
+        assert [result.status for result in checker.checked.results] == ["passed", "passed"]
+
+
 def test_tier_final_runs_the_large_case_where_memory_allows(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,7 +64,13 @@ extern "C" void rmsnorm(
 """
 
 
-@pytest.mark.parametrize("source", [FOR_SHOW, FALLBACK], ids=["beside the library", "as a fallback"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(FOR_SHOW, id="beside the library", marks=pytest.mark.slow),
+        pytest.param(FALLBACK, id="as a fallback"),
+    ],
+)
 def test_kernels_that_do_nothing_for_the_answer_are_rejected(source: str, evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(source, language="triton", track="custom"), tier="quick")
     assert record.status == "rejected"
@@ -72,6 +78,7 @@ def test_kernels_that_do_nothing_for_the_answer_are_rejected(source: str, evalua
     assert record.track == "custom"
 
 
+@pytest.mark.slow
 def test_on_the_open_track_nobody_asks(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(FOR_SHOW, language="triton"), tier="quick")
     assert (record.status, record.track) == ("passed", "open"), record.reason

@@ -100,6 +100,18 @@ def test_a_broken_file_costs_exit_code_two_and_not_the_others_verdict(tmp_path: 
     assert "PASSED" in done.stdout
 
 
+def test_a_file_that_words_its_own_error_does_not_steer_the_terminal(tmp_path: Path) -> None:
+    # An escape that sets the title of a window: nothing between here and the terminal takes it out.
+    folder = write_submission(tmp_path / "typo", ZEROS)
+    (folder / "submission.yaml").write_text('task: norm/rmsnorm\n"\\e]0;mine\\a\\x9b2J\\nerror: all is well": 1\n')
+    for verb in ("evaluate", "profile"):
+        done = kbench(verb, folder)
+        assert done.returncode == 2
+        (line,) = done.stderr.splitlines()
+        assert line.isprintable()
+        assert "]0;mine" in line
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

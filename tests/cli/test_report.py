@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
 from specimens import make_record, make_result
 
+from robust_kbench.cli.collect import Job
+from robust_kbench.cli.evaluate import _print
 from robust_kbench.cli.report import report
+from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.record import Search, Status
+from robust_kbench.schema.submission import Submission, SubmissionFile
+
+STEERING = (
+    "\x1b[1A\x1b]0;mine\x07\x9b2K\rPASSED  faster\nPASSED  faster\x0bPASSED\x85PASSED\u2028PASSED \u202egnorw\u2066"
+    " [bold]x"
+)
 
 
 def test_the_cases_of_a_passed_record_are_counted_by_dtype_layout_distribution_and_probe() -> None:
@@ -43,3 +55,42 @@ def test_a_case_of_a_probe_is_named_after_it() -> None:
     failed = make_result(probe="integers", status="incorrect", reason="wrong")
     text = report(make_record(status=Status.INCORRECT, cases=(failed, make_result()), timings=()), "mine")
     assert "  INCORRECT rows=4 cols=8 float32 contiguous integers" in text.splitlines()
+
+
+@pytest.mark.parametrize("status", [Status.INCORRECT, Status.BUILD_FAILED, Status.HARNESS_ERROR])
+def test_no_word_of_a_submission_steers_the_terminal_or_gets_a_line_of_its_own(status: Status) -> None:
+    def told(text: str) -> str:
+        wrong = make_result(status="incorrect", reason=text, output=text)
+        missing = make_result(status="not_checked", dtype="float16", reason=text)
+        finding = Finding(guard=text, severity="warn", message=text, case=text)
+        record = make_record(
+            status=status, reason=text, submission=text, task=text, language=text, abi=text, author=text,
+            log=f"first\n{text}", cases=(wrong, missing), timings=(), findings=(finding,),
+            search=Search(examples=1, covered={}, minimal=wrong), environment={"device": text},
+        )  # fmt: skip
+        return report(record, text)
+
+    lines = told(STEERING).split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert "[bold]x" in lines[0]
+    assert all(line.startswith("  ") for line in lines[1:-1])
+    assert lines[-1].startswith(f"{status.value.upper().replace('_', ' ')}  ")
+    beside_log = [[line for line in each if "            | " not in line] for each in (lines, told("x").split("\n"))]
+    assert len(beside_log[0]) == len(beside_log[1])
+
+
+def test_a_record_in_json_is_the_same_record_in_ascii(capsys: pytest.CaptureFixture[str]) -> None:
+    file = SubmissionFile(task="norm/scale", language="python", entry_point="kernel.py::scale")
+    record = make_record(reason="\x9b2J\u202e", status=Status.CRASHED)
+    _print(record, Job("mine", Submission(name="mine", file=file, sources={})), as_json=True)
+    printed = capsys.readouterr().out
+    assert printed.isascii()
+    assert json.loads(printed)["reason"] == record.reason
+
+
+def test_a_lost_baseline_costs_the_rank_and_the_report_says_so() -> None:
+    lost = Finding(guard="baselines", severity="warn", message="baseline compile is left out: was killed by SIGKILL")
+    lines = report(make_record(findings=(lost,)), "mine").splitlines()
+    assert "  warning   baselines: baseline compile is left out: was killed by SIGKILL" in lines
+    assert "  no rank   a baseline failed" in lines
+    assert not any(line.startswith("  no rank") for line in report(make_record(), "mine").splitlines())

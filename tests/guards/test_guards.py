@@ -142,6 +142,19 @@ def test_hiding_a_fifth_of_the_work_before_the_clock_is_rejected(wake_us: int, e
     assert _rejections(_timed(wake_ns=wake_us * US, elapsed_ns=elapsed_us * US)) == ["clock"]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"case": make_case(role="timed", distribution="one_hot")}, id="of values that no scored call has"),
+        pytest.param({"case": make_case(role="timed", axes={"rows": 1, "cols": 1})}, id="of another shape"),
+    ],
+)
+def test_good_behaviour_in_other_calls_does_not_make_up_for_it(changes: dict[str, Any]) -> None:
+    scored, others = _timed(8, wake_ns=400 * US), [make_observation(**changes) for _ in range(24)]
+    (finding,) = clock.inspect([*others, *scored, *others])
+    assert (finding.severity, finding.case) == ("reject", str(scored[0].case))
+
+
 def test_a_single_slow_wake_up_of_a_loaded_machine_is_not_rejected() -> None:
     assert guards.inspect([*_timed(5), *_timed(2, wake_ns=5_000 * US)]) == ()
 

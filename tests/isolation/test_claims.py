@@ -11,10 +11,13 @@ import torch
 from specimens import make_case, make_task
 
 from robust_kbench.cases.values import make_inputs
+from robust_kbench.errors import WorkerCrashed
+from robust_kbench.isolation import schedule
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.process import Reply
 from robust_kbench.isolation.protocol import parse_answer
+from robust_kbench.isolation.schedule import Turn
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 
@@ -28,6 +31,7 @@ class Liar:
 
     pid = os.getpid()
     log = ""
+    may_start_processes = False
 
     def __init__(self, answer: dict[str, Any]) -> None:
         body = '{"nonce": 1, "outcome": "returned", ' + str(answer).replace("'", '"')[1:]
@@ -36,9 +40,12 @@ class Liar:
     def tree(self) -> list[int]:
         return [self.pid]
 
+    def check_parked(self) -> None:
+        """It never is."""
+
     def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
         fill()
-        return Reply(self._answer, elapsed_ns=1000, wake_ns=5_000_000)
+        return Reply(self._answer, elapsed_ns=1000, wake_ns=5_000_000, stopping_ns=70_000)
 
 
 @pytest.fixture
@@ -134,3 +141,28 @@ def test_a_time_that_a_worker_on_the_processor_claims_is_dropped(arena: Arena) -
 def test_the_times_of_an_observation_are_those_of_the_judge(arena: Arena) -> None:
     seen = _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()})
     assert (seen.elapsed_ns, seen.wake_ns) == (1000, 5_000_000)
+    assert seen.stopping_ns == 70_000
+    assert seen.rehearsal_ns is None  # inputs were there before: it is part of the time to wake up
+
+
+@pytest.mark.parametrize(
+    ("may_start", "last_pid", "may_miss"), [(True, 901, True), (True, 900, False), (False, 901, False)]
+)
+def test_an_id_that_was_given_away_may_be_that_of_a_process_where_processes_may_be_started(
+    may_start: bool, last_pid: int, may_miss: bool, arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = iter([Turn(True, 900), Turn(True, last_pid)])
+    monkeypatch.setattr(schedule, "look", lambda *_: next(turns))
+    monkeypatch.setattr(Liar, "may_start_processes", may_start)
+    assert _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()}).may_miss_processes is may_miss
+
+
+def test_what_a_worker_left_that_ran_while_it_was_stopped_is_not_believed(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def accuse(worker: Liar) -> None:
+        raise WorkerCrashed("ran while it was stopped", "")
+
+    monkeypatch.setattr(Liar, "check_parked", accuse)
+    seen = _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()})
+    assert (seen.ending, seen.message, seen.outputs) == ("crashed", "ran while it was stopped", {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,11 +12,12 @@ import torch
 from specimens import make_case, make_task
 
 from robust_kbench.cases.values import Inputs, make_inputs
-from robust_kbench.isolation import calls
+from robust_kbench.isolation import calls, schedule
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.process import Reply
 from robust_kbench.isolation.protocol import parse_answer
+from robust_kbench.isolation.schedule import Turn
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import Layout, Task
@@ -30,6 +32,7 @@ class Onlooker:
 
     pid = os.getpid()
     log = ""
+    may_start_processes = False
 
     def __init__(self, arena: Arena, *, scribbles: bool = False) -> None:
         self._arena, self._scribbles = arena, scribbles
@@ -38,6 +41,9 @@ class Onlooker:
 
     def tree(self) -> list[int]:
         return [self.pid]
+
+    def check_parked(self) -> None:
+        """It never is."""
 
     def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
         fill()
@@ -65,7 +71,8 @@ class Witness(Onlooker):
     ) -> Reply:
         super().call(request, before_rehearsal, copy_out=copy_out, timeout_s=timeout_s)
         self.seen_early = self.seen.clone()
-        return super().call(request, before_clock, copy_out=copy_out, timeout_s=timeout_s)
+        reply = super().call(request, before_clock, copy_out=copy_out, timeout_s=timeout_s)
+        return replace(reply, rehearsal_ns=200_000)
 
 
 @pytest.mark.parametrize("is_by_address", [False, True])
@@ -89,6 +96,20 @@ def test_inputs_are_written_after_the_rehearsal_where_slots_can_be_evicted(is_by
     assert torch.equal(worker.seen, given)
     assert torch.equal(worker.seen_early, given) is not is_by_address
     assert events == (["sweep", f"evict {len(task.tensors)}"] if is_by_address else ["sweep"])
+
+
+def test_what_was_waited_in_a_rehearsal_before_the_inputs_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, case = make_task(), make_case()
+    turns = iter([Turn(True, 1, waited_ns=waited_ns) for waited_ns in (100, 350, 900)])
+    monkeypatch.setattr(schedule, "look", lambda *_: next(turns))
+    arena = Arena(case_footprint(task, case))
+    try:
+        worker: Any = Witness(arena)
+        caller = Caller(task, arena, timeout_s=1)
+        seen = caller.call(worker, "value", case, make_inputs(task, case), evict=lambda slots: None)
+    finally:
+        arena.close()
+    assert (seen.rehearsal_ns, seen.rehearsal_waited_ns, seen.waited_ns) == (200_000, 250, 550)
 
 
 def _look(task: Task, case: Case, *, scribbles: bool = False) -> tuple[Onlooker, Inputs, Observation]:

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -110,6 +111,20 @@ def test_a_process_that_does_not_stop_is_a_timeout(root: int, monkeypatch: pytes
         processes.stop([root], timeout_s=0.02)
 
 
+def test_a_signal_that_was_taken_back_is_sent_again(root: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A process that is told to run on forgets that it was told to stop.
+    sent: list[signal.Signals] = []
+
+    def send(pids: list[int], which: signal.Signals) -> None:
+        sent.append(which)
+        if len(sent) > 1:
+            os.kill(root, which)
+
+    monkeypatch.setattr(processes, "send", send)
+    processes.stop([root])
+    assert processes.state(root) == "T"
+
+
 def test_the_state_of_a_process_is_that_of_the_thread_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "listdir", lambda path: ["1", "2", "3"])
     letters = {"1": "T", "2": "R", "3": "T"}
@@ -117,6 +132,71 @@ def test_the_state_of_a_process_is_that_of_the_thread_that_runs(monkeypatch: pyt
     assert processes.state(1) == "R"
     letters["2"] = "t"
     assert processes.state(1) == "T"
+
+
+@pytest.mark.parametrize(
+    ("letters", "state"),
+    [
+        pytest.param("ZT", "T", id="the first has ended, the other is stopped"),
+        pytest.param("ZR", "R", id="the first has ended, the other runs"),
+        pytest.param("ZTS", "S", id="one of three waits"),
+        pytest.param("ZD", "D", id="the other waits in the kernel"),
+        pytest.param("ZZ", "Z", id="all have ended"),
+        pytest.param("XT", "T", id="one is gone"),
+        pytest.param("X", "X", id="all are gone"),
+    ],
+)
+def test_a_process_has_stopped_when_every_thread_that_lives_has(
+    letters: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "listdir", lambda path: [str(number) for number in range(len(letters))])
+    monkeypatch.setattr(processes, "_task_state", lambda pid, task: letters[int(task)])
+    assert processes.state(1) == state
+
+
+LED_BY_A_DEAD_THREAD = """
+import ctypes, threading, time
+def spin():
+    print("spinning", flush=True)
+    while True: pass
+threading.Thread(target=spin).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def test_a_process_whose_first_thread_has_ended_is_stopped_all_the_same() -> None:
+    program = [sys.executable, "-c", LED_BY_A_DEAD_THREAD]
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        _wait_until(lambda: processes._task_state(process.pid, str(process.pid)) == "Z")
+        assert processes.state(process.pid) == "R"
+        processes.stop([process.pid])
+        assert processes.state(process.pid) == "T"
+        process.kill()
+
+
+def test_all_of_a_tree_are_signalled_while_they_are_being_found(root: int) -> None:
+    members = processes.halt(root)
+    assert sorted(members) == sorted(processes.tree(root))
+    _wait_until(lambda: _states(members) == {"T"})
+
+
+def test_nobody_is_looked_through_before_it_was_signalled(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    family = {1: [2, 3], 2: [4], 3: [], 4: []}
+
+    def children(pid: int) -> list[int]:
+        events.append(f"look through {pid}")
+        return family[pid]
+
+    monkeypatch.setattr(processes, "send", lambda pids, which: events.append(f"{which.name} to {pids}"))
+    monkeypatch.setattr(processes, "children", children)
+    assert processes.halt(1) == [1, 2, 3, 4]
+    assert events == [
+        "SIGSTOP to [1]", "look through 1", "SIGSTOP to [2, 3]", "look through 2", "look through 3", "SIGSTOP to [4]",
+        "look through 4",
+    ]  # fmt: skip
 
 
 def test_a_name_with_a_parenthesis_does_not_hide_the_state(tmp_path: Path) -> None:

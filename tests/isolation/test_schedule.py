@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from robust_kbench.isolation import processes, schedule
-from robust_kbench.isolation.schedule import Turn
+from robust_kbench.isolation.schedule import Rest, Turn
 
 BEFORE = Turn(True, last_pid=900, processes=1, ran_ns=1_000, waited_ns=500, others_ran_ns=70)
 BURN = """
@@ -113,3 +117,86 @@ def test_what_a_tree_has_used_is_that_of_all_threads_and_children() -> None:
 )
 def test_what_a_tree_has_used_may_be_uncertain(before: Turn, after: Turn) -> None:
     assert after.used_since(before) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "may_miss"),
+    [
+        pytest.param(BEFORE, BEFORE, False, id="no id was given away"),
+        pytest.param(BEFORE, later(last_pid=901), True, id="one was"),
+        pytest.param(BEFORE, later(last_pid=3), True, id="they begin anew"),
+        pytest.param(Turn(), BEFORE, True, id="an unknown start"),
+        pytest.param(BEFORE, Turn(), True, id="an unknown end"),
+    ],
+)
+def test_a_process_may_have_come_and_gone_where_ids_were_given_away(before: Turn, after: Turn, may_miss: bool) -> None:
+    assert after.may_miss(before) is may_miss
+
+
+SPIN = """
+import threading
+def spin():
+    while True: pass
+threading.Thread(target=spin, daemon=True).start()
+print("spinning", flush=True)
+spin()
+"""
+
+
+@pytest.fixture
+def spinning() -> Iterator[int]:
+    """A stopped process, two threads of which would use all they get."""
+    with subprocess.Popen([sys.executable, "-c", SPIN], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        processes.stop([process.pid])
+        if not schedule.at_rest([process.pid])[process.pid].starts:
+            process.kill()
+            pytest.skip("this kernel does not count how often a thread is put on a processor")
+        yield process.pid
+        process.kill()
+
+
+def test_a_process_that_stays_stopped_has_used_nothing(spinning: int) -> None:
+    resting = schedule.at_rest([spinning])
+    assert len(resting[spinning].starts) == 2
+    time.sleep(0.05)
+    assert schedule.woken_ns(resting) == 0
+
+
+def test_a_process_that_ran_while_it_should_have_been_stopped_has_used_what_it_ran(spinning: int) -> None:
+    resting = schedule.at_rest([spinning])
+    os.kill(spinning, signal.SIGCONT)
+    time.sleep(0.05)
+    processes.stop([spinning])
+    assert 5_000_000 < schedule.woken_ns(resting) < 200_000_000
+
+
+def test_time_that_was_put_to_its_account_late_is_no_sign_of_having_run(spinning: int) -> None:
+    # As on CUDA devices, where a process that had just been seen stopped seemed to use 0.2 to 2 ms.
+    resting = schedule.at_rest([spinning])
+    stale = {spinning: replace(resting[spinning], used_ns=resting[spinning].used_ns - 2_000_000)}
+    assert schedule.woken_ns(stale) == 0
+
+
+def test_neither_is_a_thread_that_has_ended_on_its_way_to_the_stop(spinning: int) -> None:
+    resting = schedule.at_rest([spinning])
+    starts = {**resting[spinning].starts, "1": 7}
+    assert schedule.woken_ns({spinning: replace(resting[spinning], starts=starts)}) == 0
+
+
+def test_where_the_kernel_counts_no_starts_nobody_is_accused(spinning: int) -> None:
+    resting = schedule.at_rest([spinning])
+    assert schedule.woken_ns({spinning: Rest({}, resting[spinning].used_ns - 2_000_000)}) == 0
+
+
+def test_the_dead_and_the_gone_have_used_nothing() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        while processes.state(child.pid) != "Z":
+            time.sleep(0.001)
+        resting = schedule.at_rest([child.pid, 2**23])
+        assert list(resting) == [child.pid]
+        assert schedule.woken_ns(resting) == 0
+        child.wait()
+    assert schedule.woken_ns(resting) == 0
+    assert schedule.at_rest([child.pid]) == {}

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def install(folder: Path, name: str, program: str, monkeypatch: pytest.MonkeyPat
     tool.write_text(f"#!{sys.executable}\nimport sys\n{program}\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_a_plan_of_launches_goes_along(tmp_path: Path) -> None:
+    plan = {"launches": [], "axes": {"rows": 2, "cols": 3}, "scratch": []}
+    *_, request = device_tools.prepare(TASK, replace(BUILT, abi="launch", plan=plan), CASE, tmp_path)
+    assert json.loads(Path(request).read_text())["plan"] == plan
 
 
 def test_code_output_and_file_of_a_tool_come_back(tmp_path: Path) -> None:
@@ -81,7 +88,7 @@ def test_the_submission_is_called_on_shapes_and_not_on_values(tmp_path: Path) ->
     command = device_tools.prepare(TASK, BUILT, CASE, tmp_path)
     assert command[1:4] == ["-I", "-m", "robust_kbench.worker.stand_in"]
     assert json.loads(Path(command[4]).read_text()) == {
-        "abi": "value", "path": "/nowhere/kernel.py", "symbol": "rmsnorm",
+        "abi": "value", "path": "/nowhere/kernel.py", "symbol": "rmsnorm", "plan": {},
         "inputs": [{"shape": [4, 8], "dtype": "float16"}, {"shape": [8], "dtype": "float16"}],
         "outputs": [{"shape": [4, 8], "dtype": "float16"}],
         "axes": [4, 8],

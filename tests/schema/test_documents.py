@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from specimens import TASK, make_record
 
 from robust_kbench.errors import SpecError
-from robust_kbench.schema.documents import MAX_DOCUMENT_BYTES, parse, read_yaml
+from robust_kbench.schema.documents import MAX_DOCUMENT_BYTES, parse, read_yaml, shown
 from robust_kbench.schema.record import RunRecord
 from robust_kbench.schema.submission import SubmissionFile
 from robust_kbench.schema.task import Task
@@ -194,3 +194,25 @@ def test_whatever_the_text_the_answer_is_a_mapping_or_a_spec_error(text: str) ->
     except SpecError as error:
         message = str(error)
     assert (message.startswith("task.yaml") and "\n" not in message) or data == yaml.safe_load(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("y[0]: got 1, expected ½ 漢字 [bold] é", "y[0]: got 1, expected ½ 漢字 [bold] é"),
+        ("\x1b[2J\x1b]0;mine\x07", "\ufffd[2J\ufffd]0;mine\ufffd"),
+        ("\x9b1A\x9d\x7f\x00", "\ufffd1A\ufffd\ufffd\ufffd"),
+        ("a\rb\nc\td\x0be\x85f\u2028g\u2029h\u00a0i", "a b c d e f g h i"),
+        ("\u202e\u2066\u200f\u200b\ufeff\U000e0041", "\ufffd" * 6),
+        ("\udcff", "?"),
+    ],
+    ids=["plain", "escapes", "other controls", "ends of lines", "directions and shapeless", "no unicode"],
+)
+def test_what_is_shown_is_one_line_that_steers_nothing(text: str, line: str) -> None:
+    assert shown(text) == line
+
+
+@given(st.text())
+def test_whatever_is_shown_is_printable_and_as_long_as_it_was(text: str) -> None:
+    assert shown(text).isprintable()
+    assert len(shown(text)) == len(text)

@@ -61,13 +61,21 @@ _RECORDS = st.builds(
 )
 
 
-def _timing(foreign_load: float = 0.0, disturbance: str = "") -> Timing:
-    session = Session(
-        samples={"candidate": encode_samples([1]), "eager": encode_samples([2])},
-        foreign_load=foreign_load,
-        disturbance=disturbance,
-    )
-    return Timing(axes={"rows": 1}, dtype="float32", sessions=(session,))
+def _timing(foreign_load: float = 0.0, disturbance: str = "", repeated: tuple[int, ...] = (0,)) -> Timing:
+    sessions = [
+        Session(
+            samples={"candidate": encode_samples([1]), "eager": encode_samples([2])},
+            foreign_load=foreign_load,
+            disturbance=disturbance,
+            repeated=often,
+        )
+        for often in repeated
+    ]
+    return Timing(axes={"rows": 1}, dtype="float32", sessions=tuple(sessions))
+
+
+def _finding(guard: str) -> Finding:
+    return Finding(guard=guard, severity="warn", message="baseline compile is left out: was killed by SIGKILL")
 
 
 @given(st.lists(st.integers(0, 2**40)))
@@ -119,6 +127,8 @@ def test_a_number_that_is_not_finite_is_never_written(place: str, number: float,
 def test_a_full_record_may_be_ranked() -> None:
     assert make_record().is_rankable
     assert make_record(timings=(_timing(foreign_load=0.05),)).is_rankable
+    assert make_record(findings=(_finding("determinism"),)).is_rankable
+    assert make_record(timings=(_timing(repeated=(0, 0, 1, 0, 0)),)).is_rankable
 
 
 @pytest.mark.parametrize(
@@ -135,11 +145,48 @@ def test_a_full_record_may_be_ranked() -> None:
         {"timings": (_timing(foreign_load=0.051),)},
         {"timings": (_timing(disturbance="the device had lowered its clocks"),)},
         {"timings": (_timing(), _timing(), _timing(foreign_load=1.0))},
+        {"timings": (_timing(repeated=(0, 1, 1, 0, 0)),)},
+        {"findings": (_finding("determinism"), _finding("baselines"))},
     ],
     ids=str,
 )
 def test_a_record_that_lacks_one_condition_is_not_ranked(changes: dict[str, Any]) -> None:
     assert not make_record(**changes).is_rankable
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": Status.HARNESS_ERROR, "timings": (), "handshake": "none", "isolation": ()},
+        {"timings": (_timing(foreign_load=0.051),)},
+        {"timings": (_timing(disturbance="the device had lowered its clocks"),)},
+        {"timings": (_timing(repeated=(2,)),)},
+        {"findings": (_finding("baselines"),)},
+    ],
+    ids=str,
+)
+def test_a_run_that_came_to_nothing_is_discarded_if_it_was_meant_to_be_ranked(changes: dict[str, Any]) -> None:
+    assert make_record(**changes).is_discarded
+    for never in ({"replay": True}, {"tier": "quick"}, {"execution": "interpreted"}):
+        assert not make_record(**{**changes, **never}).is_discarded
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        *({"status": status} for status in Status if status not in (Status.PASSED, Status.HARNESS_ERROR)),
+        {"status": Status.REJECTED, "timings": (_timing(foreign_load=0.9),)},
+        {"timings": ()},
+        {"handshake": "blocking"},
+        {"isolation": ()},
+    ],
+    ids=str,
+)
+def test_a_run_that_counts_that_failed_or_that_no_submission_could_spoil_is_not_discarded(
+    changes: dict[str, Any],
+) -> None:
+    assert not make_record(**changes).is_discarded
 
 
 @pytest.mark.parametrize("missing", ["own process", "no new privileges", "landlock", "seccomp"])

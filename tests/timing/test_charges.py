@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from specimens import make_observation
 
@@ -82,3 +85,58 @@ def test_on_the_processor_work_off_the_clock_is_added(
     usual_us: tuple[int, ...], outside_us: int, charged_us: float
 ) -> None:
     assert _charged_outside(*usual_us, outside_us=outside_us) == charged_us
+
+
+CALM: dict[str, int] = {"outside_ns": 40_000, "wake_ns": 100_000, "stopping_ns": 200_000, "rehearsal_ns": 150_000}
+
+
+def _charged_among_calm_ones(**changes: Any) -> float:
+    """What a call of 200 us is charged with beyond these, in us, after baselines that varied little."""
+    peers = Peers()
+    for more_ns in (0, 1_000, 2_000):
+        calm = {name: value + more_ns for name, value in CALM.items()}
+        peers.add(make_observation(elapsed_ns=100_000, rehearsal_waited_ns=0, **calm))
+    seen = make_observation(**{"elapsed_ns": 200_000, **CALM, "rehearsal_waited_ns": 0, **changes})
+    return peers.charge_ns(seen) / 1e3 - 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "charged_us"),
+    [
+        pytest.param({"may_miss_processes": True}, 0, id="threads that were waited for"),
+        pytest.param({"may_miss_processes": True, "stopping_ns": 240_000}, 0, id="a stop that took a little longer"),
+        pytest.param({"may_miss_processes": True, "stopping_ns": 1_200_000}, 948, id="a child behind the clock"),
+        pytest.param({"may_miss_processes": True, "wake_ns": 1_100_000}, 948, id="a child before it"),
+        pytest.param({"stopping_ns": 1_200_000}, 0, id="a slow stop where nobody can have come and gone"),
+        pytest.param(
+            {"may_miss_processes": True, "stopping_ns": 400_000, "outside_ns": 240_000}, 193, id="what is known counts"
+        ),
+    ],
+)
+def test_where_a_process_may_have_come_and_gone_windows_are_held_against_those_of_baselines(
+    changes: dict[str, Any], charged_us: float
+) -> None:
+    assert _charged_among_calm_ones(**changes) == charged_us
+
+
+@pytest.mark.parametrize(
+    ("changes", "charged_us"),
+    [
+        pytest.param({"rehearsal_ns": 200_000}, 0, id="a wake-up that took a little longer"),
+        pytest.param({"rehearsal_ns": 1_201_000}, 1_000, id="a kernel that is called in it"),
+        pytest.param({"rehearsal_ns": 1_201_000, "rehearsal_waited_ns": 1_000_000}, 0, id="foreign processes"),
+        pytest.param({"rehearsal_ns": 1_201_000, "rehearsal_waited_ns": None}, 1_000, id="unknown waiting"),
+        pytest.param({"rehearsal_ns": None}, 0, id="inputs that were there before"),
+    ],
+)
+def test_a_long_rehearsal_is_charged(changes: dict[str, Any], charged_us: float) -> None:
+    assert _charged_among_calm_ones(**changes) == charged_us
+
+
+def test_where_the_waiting_of_a_rehearsal_is_unknown_that_of_baselines_is_not_taken_off_either() -> None:
+    peers = Peers()
+    for _ in range(3):
+        peers.add(make_observation(rehearsal_ns=900_000, rehearsal_waited_ns=800_000))
+    hindered = make_observation(elapsed_ns=200_000, rehearsal_ns=900_000)
+    assert peers.charge_ns(hindered) == 200_000
+    assert peers.charge_ns(replace(hindered, rehearsal_waited_ns=0)) == 200_000 + 750_000

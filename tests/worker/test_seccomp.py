@@ -96,6 +96,8 @@ TKILL, TGKILL, RT_SIGQUEUEINFO, RT_TGSIGQUEUEINFO, PIDFD_SEND_SIGNAL, SHMGET = 2
 SOCKETPAIR, SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, CLOEXEC = 53, 1, 2, 3, 5, 0x80000
 MSGGET, SEMGET, MQ_OPEN, TIMER_CREATE, SETITIMER, MADV_COLLAPSE = 68, 64, 240, 222, 38, 25
 SIGCONT, SIGCHLD = 18, 17
+SETPGID, SETSID, TIMERFD_CREATE = 109, 112, 283
+INOTIFY_INIT, INOTIFY_ADD_WATCH, INOTIFY_INIT1, FANOTIFY_INIT, GETPGID, GETSID = 253, 254, 294, 300, 121, 124
 SETXATTRAT, FILE_SETATTR, MSEAL = 463, 469, 462
 ME, ANOTHER, EVERYBODY = 4711, 4712, 0xFFFFFFFF
 
@@ -129,6 +131,15 @@ ME, ANOTHER, EVERYBODY = 4711, 4712, 0xFFFFFFFF
         pytest.param((MQ_OPEN, 0), EPERM, id="a queue with a name"),
         pytest.param((TIMER_CREATE, 0, 0, 0), EPERM, id="a timer with any signal"),
         pytest.param((SETITIMER, 0, 0, 0), ALLOW, id="a timer with its own signal"),
+        pytest.param((TIMERFD_CREATE, 1, 0), EPERM, id="a timer that is a file"),
+        pytest.param((SETPGID, 0, 0), EPERM, id="a group of its own, which may become an orphan"),
+        pytest.param((GETPGID, 0), ALLOW, id="which group it is in"),
+        pytest.param((SETSID,), EPERM, id="a session of its own"),
+        pytest.param((GETSID, 0), ALLOW, id="which session it is in"),
+        pytest.param((INOTIFY_INIT,), EPERM, id="news of files"),
+        pytest.param((INOTIFY_INIT1, 0), EPERM, id="the same, with flags"),
+        pytest.param((INOTIFY_ADD_WATCH, 3, 0, 0), EPERM, id="one more file to be told of"),
+        pytest.param((FANOTIFY_INIT, 0, 0), EPERM, id="news of whole file systems"),
         pytest.param((SETXATTRAT, 0), ENOSYS, id="attributes of a file, newly"),
         pytest.param((FILE_SETATTR, 0), ENOSYS, id="flags of a file, newly"),
         pytest.param((1_000, 0), ENOSYS, id="what no kernel has yet"),
@@ -284,9 +295,17 @@ def test_every_jump_stays_within_the_program_and_every_path_returns(
 
 @pytest.mark.parametrize(
     ("number", "verdict"),
-    [(63, ALLOW), (64, ALLOW), (117, EPERM), (97, EPERM), (40, EPERM), (198, EPERM), (221, EPERM), (435, ENOSYS)],
-    ids=["read", "write", "ptrace", "unshare", "mount", "socket", "execve", "clone3"],
-)
+    [
+        (63, ALLOW), (64, ALLOW), (117, EPERM), (97, EPERM), (40, EPERM), (198, EPERM), (221, EPERM), (435, ENOSYS),
+        (107, EPERM), (85, EPERM), (154, EPERM), (157, EPERM), (26, EPERM), (27, EPERM), (262, EPERM), (155, ALLOW),
+        (156, ALLOW), (28, ALLOW), (86, ALLOW),
+    ],
+    ids=[
+        "read", "write", "ptrace", "unshare", "mount", "socket", "execve", "clone3", "timer_create", "timerfd_create",
+        "setpgid", "setsid", "inotify_init1", "inotify_add_watch", "fanotify_init", "getpgid", "getsid",
+        "inotify_rm_watch", "timerfd_settime",
+    ],
+)  # fmt: skip
 def test_on_aarch64_the_same_calls_have_other_numbers(
     number: int, verdict: str | int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,6 @@ import torch
 for _ in range(5):
     child = os.fork()
     if child == 0:
-        os.setsid()
         if os.fork() == 0:
             time.sleep(30)
         os._exit(0)

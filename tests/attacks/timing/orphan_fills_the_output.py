@@ -37,7 +37,6 @@ def serve():
 
 if os.fork() == 0:
     try:
-        os.setsid()
         if os.fork() == 0:
             serve()
     finally:

@@ -58,7 +58,6 @@ def call_in_peace(self, request):
 
 if os.fork() == 0:
     try:
-        os.setsid()
         if os.fork() == 0:
             wake()
     finally:

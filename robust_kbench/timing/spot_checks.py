@@ -1,0 +1,105 @@
+"""Whether a kernel keeps the contract at the sizes that are timed, too: calls that only check, among those that count.
+
+Checked cases are small, and timed ones are dense, finite and of a few published shapes. A kernel that tells them apart
+could keep the contract where it is looked at alone. So sessions mix in other calls of about the timed size: of a shape
+nearby that nobody has published, in another layout, with a probe's values or with NaN and infinities, on inputs that
+stand in a known relation to each other, and twice on the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Literal
+
+from robust_kbench.cases import layouts, probes
+from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.oracle.sampled import is_costly
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.record import Tier
+from robust_kbench.schema.task import Layout, Probe, Task, shape_of
+
+Kind = Literal["nearby", "layout", "probe", "property", "repeat"]
+KINDS: tuple[Kind, ...] = ("nearby", "layout", "probe", "property", "repeat")
+
+_LEAST_SHARE = 7 / 8  # of the timed size of an axis, which one nearby has
+_ATTEMPTS = 50
+_SPREAD: tuple[Layout, ...] = ("strided", "pitched")  # those that take more room than their elements
+
+
+def due(tier: Tier, number: int, turn: int) -> Sequence[Kind]:
+    """What session `turn` of the timed case `number` looks at: two kinds, so that all sessions see each often enough.
+
+    Tier quick has a single session for each case, which looks at all of them.
+    """
+    first = (number + turn) % len(KINDS)
+    return KINDS if tier == "quick" else (KINDS[first], KINDS[(first + 2) % len(KINDS)])
+
+
+def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) -> Case | None:
+    """A case of about the size of `timed`; None where the task has none of this kind.
+
+    `dense`: the calling convention passes dense tensors only. For "property" the case is one to relate others to, for
+    "repeat" one to call twice.
+    """
+    seed = source.getrandbits(62)
+    plain = timed.model_copy(update={"role": "check", "seed": seed, "distribution": source.choice(task.distributions)})
+    match kind:
+        case "nearby":
+            axes = _axes_nearby(task, timed, source)
+            return plain.model_copy(update={"axes": axes}) if axes else None
+        case "layout":
+            others = [layout for layout in layouts.applicable(task, dense=dense) if layout != "contiguous"]
+            spread = [layout for layout in others if layout not in layouts.DENSE]
+            return plain.model_copy(update={"layout": source.choice(spread or others)}) if others else None
+        case "probe":
+            possible = _probes(task, timed)
+            return plain.model_copy(update={"probe": source.choice(possible)}) if possible else None
+        case "property":
+            return plain if task.properties and not is_costly(task, timed) else None
+        case "repeat":
+            return plain
+
+
+def footprint(task: Task, timed: Case) -> int:
+    """Arena bytes that the timed calls and these may take."""
+    return max(case_footprint(task, timed.model_copy(update={"layout": layout})) for layout in ("contiguous", *_SPREAD))
+
+
+def _axes_nearby(task: Task, timed: Case, source: Random) -> dict[str, int] | None:
+    """Sizes slightly below the timed ones, as far as the axes admit them; None where there are no others."""
+    for _ in range(_ATTEMPTS):
+        axes = {name: _size_nearby(task, name, size, source) for name, size in timed.axes.items()}
+        if axes != timed.axes and task.misfit(axes) is None and _fits(task, timed, axes):
+            return axes
+    return None
+
+
+def _size_nearby(task: Task, name: str, size: int, source: Random) -> int:
+    sizes = task.axes[name].sizes()
+    least = int(size * _LEAST_SHARE)
+    if isinstance(sizes, range):
+        low = sizes.start + -(-max(0, least - sizes.start) // sizes.step) * sizes.step
+        return source.choice(range(low, size + 1, sizes.step))
+    return source.choice([each for each in sizes if least <= each <= size])
+
+
+def _fits(task: Task, timed: Case, axes: Mapping[str, int]) -> bool:
+    """Whether no tensor is empty, and all of them together take no more room than the timed ones."""
+    is_empty = any(size < 1 for tensor in task.tensors.values() for size in shape_of(tensor, axes))
+    room = case_footprint(task, timed)
+    return not is_empty and case_footprint(task, timed.model_copy(update={"axes": dict(axes)})) <= room
+
+
+def _probes(task: Task, timed: Case) -> list[Probe]:
+    """The probes that say something about sums as long as the timed ones."""
+    length = probes.length_of(task, timed.axes)
+    found: list[Probe] = [
+        probe
+        for probe in probes.VALUED
+        if probe in task.probes and probes.applies(task, probe) and length <= probes.longest(task, probe, timed.dtype)
+    ]
+    # Where float64 is too costly, slices are judged, and which of them a NaN reaches is not known.
+    if probes.spoilable(task) and not is_costly(task, timed):
+        found.append("nonfinite")
+    return found

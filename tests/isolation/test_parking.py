@@ -1,0 +1,133 @@
+"""A worker that is stopped does nothing, by whatever it is woken, and who cannot be stopped soon is no worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+import torch
+from conftest import Submit
+
+from robust_kbench import contestant
+from robust_kbench.cases.values import make_inputs
+from robust_kbench.devices import open_device
+from robust_kbench.errors import WorkerCrashed
+from robust_kbench.isolation import processes, schedule
+from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.calls import Caller, case_footprint
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.isolation.process import Worker
+from robust_kbench.registry import load_task
+from robust_kbench.schema.case import Case
+
+BUSY = """
+import threading
+
+def spin():
+    while True:
+        pass
+
+threading.Thread(target=spin, daemon=True).start()
+
+def rmsnorm(x, weight):
+    return x.clone()
+"""
+TASK = load_task("norm/rmsnorm").spec
+CASE = Case(axes={"rows": 8, "cols": 64}, dtype="float32", seed=1)
+NOBODY = 2**23  # beyond all process ids
+
+
+@pytest.fixture
+def arena() -> Iterator[Arena]:
+    arena = Arena(2 * case_footprint(TASK, CASE))
+    yield arena
+    arena.close()
+
+
+@pytest.fixture
+def worker(submit: Submit, arena: Arena) -> Iterator[Worker]:
+    device = open_device("cpu")
+    with WarmPool() as pool:
+        built = contestant.build("candidate", submit(BUSY), TASK, ["float32"], device, pool.scratch())
+        worker = built.start(pool, arena, device, "float32")
+        yield worker
+        worker.close()
+
+
+def run_on(worker: Worker) -> None:
+    """What a timer, a dying child or an accomplice would do."""
+    if not worker._resting[worker.pid].starts:
+        pytest.skip("this kernel does not count how often a thread is put on a processor")
+    os.kill(worker.pid, signal.SIGCONT)
+    time.sleep(0.02)
+    processes.stop([worker.pid])
+
+
+def test_a_worker_that_stays_stopped_is_called_again(worker: Worker, arena: Arena) -> None:
+    caller = Caller(TASK, arena, timeout_s=20)
+    for _ in range(3):
+        time.sleep(0.02)
+        worker.check_parked()
+        seen = caller.call(worker, "value", CASE, make_inputs(TASK, CASE))
+        assert (seen.ending, seen.message) == ("returned", "")
+        assert 0 < seen.stopping_ns < 1_000_000_000
+
+
+@pytest.mark.parametrize("has_address", [False, True], ids=["inputs before the rehearsal", "inputs behind it"])
+def test_a_worker_that_ran_while_it_was_stopped_is_not(worker: Worker, arena: Arena, has_address: bool) -> None:
+    def interfere(slots: Sequence[torch.Tensor]) -> None:
+        run_on(worker)
+
+    if not has_address:
+        run_on(worker)
+    caller, evict = Caller(TASK, arena, timeout_s=20), interfere if has_address else None
+    seen = caller.call(worker, "value", CASE, make_inputs(TASK, CASE), evict=evict)
+    assert (seen.ending, seen.message) == ("crashed", "ran while it was stopped")
+
+
+def test_nor_is_what_it_left_believed(worker: Worker) -> None:
+    run_on(worker)
+    with pytest.raises(WorkerCrashed, match="ran while it was stopped"):
+        worker.check_parked()
+    assert not worker.is_alive()
+
+
+def test_where_the_kernel_does_not_count_it_nobody_is_accused(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker._run()
+    monkeypatch.setattr(schedule, "_starts", lambda pid: {})
+    worker.park()
+    os.kill(worker.pid, signal.SIGCONT)
+    time.sleep(0.02)
+    processes.stop([worker.pid])
+    worker.check_parked()
+    assert worker.is_alive()
+
+
+def test_a_rehearsal_is_timed_by_the_judge_where_inputs_come_behind_it(worker: Worker, arena: Arena) -> None:
+    caller = Caller(TASK, arena, timeout_s=20)
+    seen = caller.call(worker, "value", CASE, make_inputs(TASK, CASE), evict=lambda slots: None)
+    assert seen.rehearsal_ns is not None
+    assert 0 < seen.rehearsal_ns < 1_000_000_000
+
+
+def test_more_processes_than_are_allowed_are_not_looked_at_one_by_one(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Dead ones, too: a judge that goes through thousands of them leaves the others a long time.
+    worker._run()
+    family = {worker.pid: list(range(NOBODY, NOBODY + 64))}
+    monkeypatch.setattr(processes, "children", lambda pid: family.get(pid, []))
+    with pytest.raises(WorkerCrashed, match="started more than 64 processes"):
+        worker.park()
+
+
+def test_a_dead_child_owes_its_parent_no_memory(worker: Worker) -> None:
+    with subprocess.Popen(["true"]) as child:
+        while processes.state(child.pid) != "Z":
+            time.sleep(0.001)
+        assert worker._own_bytes(child.pid) == 0
+        child.wait()
