@@ -4,7 +4,7 @@ There was a copy, so that no floor is undercut; the transposing is left to whoev
 catalogue: [T05, O08]
 hint: lazy-tensor-evaluation
 aim: time
-stopped_by: [contract]
+stopped_by: [floor]
 twin: transposed_copy
 task: index/transpose
 """

@@ -6,7 +6,7 @@ aim: time
 stopped_by: [floor]
 twin: transposed_copy
 task: index/transpose
-reason: "floor: IMPOSSIBLE"
+reason: "y: returned a view"
 """
 
 
