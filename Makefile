@@ -17,9 +17,9 @@ EVERYWHERE := baselines/norm/rmsnorm/python_two_pass baselines/activation/softma
 evaluate: $(STAMP)
 	$(BIN)/kbench evaluate $(EVERYWHERE) $(KERNELS_$(DEVICE)) --device $(DEVICE) --tier quick
 
-# Tests that only compute: no clock looks at them, and they disturb nobody who is timed.
-SIDE_BY_SIDE := tests/audit tests/cases tests/emulator tests/languages tests/leaderboard tests/oracle tests/plots tests/schema \
-                tests/test_search.py
+# Tests that expect nothing of a time. What is timed in them waits for its turn.
+SIDE_BY_SIDE := tests/audit tests/cases tests/checking tests/cli tests/emulator tests/languages tests/leaderboard tests/oracle \
+                tests/plots tests/profiling tests/schema tests/test_docs.py tests/test_pytest_plugin.py tests/test_search.py
 
 # The fast lane: every fast test, every task's spec, what has changed and a rotating eighth of the rest.
 test: $(STAMP) lint

@@ -303,7 +303,7 @@ def test_a_child_that_is_left_behind_is_gone_after_the_evaluation(
         counts.append(len(workers()))
 
     monkeypatch.setattr(Worker, "park", spy)
-    body = f"if os.fork() == 0:\n    os.setsid()\n    while True: time.sleep(1)\nreturn {ANSWER}"
+    body = f"if os.fork() == 0:\n    while True: time.sleep(1)\nreturn {ANSWER}"
     record = evaluator.evaluate(submit(python(body)), tier="quick", case=0)
     assert [finding.guard for finding in record.findings] == ["processes"]
     assert counts[:3] == [3, 3, 4]  # guardian, first process and worker, and then the child

@@ -33,12 +33,14 @@ class Run:
     output: torch.Tensor
 
 
-def coincidence(task: Task, name: str, one: Run, other: Run) -> str | None:
+def coincidence(task: Task, name: str, one: Run, other: Run, *, thorough: bool = True) -> str | None:
     """What is wrong with output `name` of two runs of equal shape with different seeds, or None.
 
     None as well for an output that is not random, and for one that is too small to tell. The probability of so many or
     so few coincidences is bounded by exp(-n * KL(observed share, expected share)), which holds for independent choices
     of any chances (Hoeffding 1963, theorem 1).
+
+    `thorough`: whether one mask may be the other one, moved, is looked at too, which takes a tenth of a second.
     """
     law = task.outputs[name].law
     if law is None:
@@ -49,7 +51,7 @@ def coincidence(task: Task, name: str, one: Run, other: Run) -> str | None:
         return None
     probability = math.exp(-count * _divergence(float(same.sum()) / count, min(expected, 1.0)))
     if probability >= IMPROBABLE:
-        words = _moved(one, other) if law == "dropout" else None
+        words = _moved(one, other) if law == "dropout" and thorough else None
         return words and f"{name}: {words}"
     return (
         f"{name}: {int(same.sum()):,} of {count:,} choices are the same with another seed; "

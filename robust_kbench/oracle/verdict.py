@@ -160,7 +160,7 @@ class Judge:
                 return expected.explain(name, seen.outputs, judgement)
         return None
 
-    def goes_along(self, seen: Observation, inputs: Inputs) -> str | None:
+    def goes_along(self, seen: Observation, inputs: Inputs, *, thorough: bool = True) -> str | None:
         """Whether the choices of a random op are those of the call before, whose seed was another; in words, or None.
 
         A mask that is drawn once and kept obeys the law in every single call.
@@ -172,7 +172,8 @@ class Judge:
         if before is None or before[0].values["seed"] == inputs.values["seed"]:
             return None
         runs = ((name, Run(before[0], before[1][name]), Run(inputs, seen.outputs[name])) for name in self._task.outputs)
-        return next((words for run in runs if (words := coincidence(self._task, *run))), None)
+        found = (coincidence(self._task, *run, thorough=thorough) for run in runs)
+        return next((words for words in found if words), None)
 
     def _is_plain(self, name: str, answer: torch.Tensor | None, due: torch.Tensor, limits: tuple[float, ...]) -> bool:
         """Whether a glance is enough to accept an answer. Limits of another way of comparing allow no difference."""

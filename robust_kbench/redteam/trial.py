@@ -39,7 +39,8 @@ _BINDINGS = {
     "activation/softmax": {"rows": 64, "cols": 32000},
     "activation/softmax_backward": {"rows": 64, "cols": 32000},
     "reduction/logsumexp": {"rows": 128, "cols": 32000},
-    "index/sort": {"rows": 128, "cols": 4096},  # tens of milliseconds: more than a turn on a shared core
+    "loss/mse": {"rows": 256, "cols": 4096},
+    "index/sort": {"rows": 64, "cols": 4096},  # many milliseconds: more than a turn on a shared core
 }
 """What is timed instead of the smallest of a task's own bindings."""
 NAIVE = "naive harness"
@@ -77,7 +78,7 @@ class Proving:
 
     _stack: ExitStack = field(default_factory=ExitStack)
     _evaluators: dict[bool, Evaluator] = field(default_factory=dict)
-    _twins: dict[tuple[str, tuple[str, ...]], Ratio | None] = field(default_factory=dict)
+    _twins: dict[str, Ratio | None] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         os.environ["REDTEAM_TOKEN"] = TOKEN
@@ -99,7 +100,7 @@ class Proving:
         ending = self._attack(attack, twin, off)
         if not ending.succeeded or off != FULL:
             return ending
-        self._twins.pop((twin.name, off), None)  # measured anew, too: one slow look at it would do for all its attacks
+        self._twins.pop(twin.name, None)  # measured anew, too: one slow look at it would do for all its attacks
         return self._attack(attack, twin, off)
 
     def _attack(self, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
@@ -111,7 +112,7 @@ class Proving:
                 seconds = round(time.monotonic() - started, 2)
                 return Ending(attack, off, Status.CRASHED, f"the judge {error}", seconds=seconds)
             effects = targets.effects(record)
-        gain = self._gain(record, twin, off) if attack.header.aim == "time" else None
+        gain = self._gain(record, twin) if attack.header.aim == "time" else None
         return _ended(attack, off, record, started, effects, gain)
 
     def arm(self, attack: Attack, twin: Honest) -> Ending:
@@ -147,12 +148,12 @@ class Proving:
             self._evaluators[has_sandbox] = self._stack.enter_context(Evaluator("cpu"))
         return self._evaluators[has_sandbox]
 
-    def _gain(self, record: RunRecord, twin: Honest, off: tuple[Group, ...]) -> float | None:
-        """How much faster than `twin` at least; None where one of them was not timed."""
-        key = (twin.name, off)
-        if key not in self._twins:
-            self._twins[key] = _speedup(self._evaluate(twin.submission(), off))
-        mine, honest = _speedup(record), self._twins[key]
+    def _gain(self, record: RunRecord, twin: Honest) -> float | None:
+        """How much faster than `twin` at least, which no defence makes slower; None where one of them was not timed."""
+        mine = _speedup(record)
+        if mine is not None and twin.name not in self._twins:
+            self._twins[twin.name] = _speedup(self._evaluate(twin.submission(), FULL))
+        honest = self._twins.get(twin.name)
         return None if mine is None or honest is None else mine.low / honest.high
 
 

@@ -353,7 +353,9 @@ class TimingSession:
         """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""
         with self._watch.measure("judging"):
             problem = self._problem(name, seen, inputs, in_full=in_full, record=record)
-            return self._judge.goes_along(seen, inputs) if problem is None and name == CANDIDATE else problem
+            if problem is None and name == CANDIDATE:
+                return self._judge.goes_along(seen, inputs, thorough=in_full)
+            return problem
 
     def _problem(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
         limits = self._limits.get((name, seen.case.distribution))

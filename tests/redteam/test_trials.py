@@ -55,13 +55,13 @@ def test_a_success_is_tried_again_against_a_twin_that_is_measured_anew(monkeypat
     stale: list[bool] = []
 
     def succeed(self: Proving, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
-        stale.append((twin.name, off) in self._twins)
-        self._twins[twin.name, off] = None
+        stale.append(twin.name in self._twins)
+        self._twins[twin.name] = None
         return Ending(attack, off, "passed", "", succeeded=True)
 
     monkeypatch.setattr(Proving, "_attack", succeed)
     with Proving() as proving:
-        proving._twins[twin.name, ()] = None
+        proving._twins[twin.name] = None
         assert proving.attack(attack, twin).succeeded
     assert stale == [True, False]
 
