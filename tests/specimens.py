@@ -10,7 +10,16 @@ from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.documents import parse
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import CaseResult, RunRecord, Seconds, Session, Status, Timing, encode_samples
+from robust_kbench.schema.record import (
+    CaseResult,
+    RunRecord,
+    Search,
+    Seconds,
+    Session,
+    Status,
+    Timing,
+    encode_samples,
+)
 from robust_kbench.schema.task import Task
 
 TASK: Mapping[str, Any] = {
@@ -83,6 +92,7 @@ def make_record(**changes: Any) -> RunRecord:
         "seed": 7,
         "replay": False,
         "status": Status.PASSED,
+        "search": Search(examples=300, covered={}),
         "timings": (Timing(axes={"rows": 64, "cols": 64}, dtype="float32", sessions=(session,)),),
         "handshake": "spin",
         "isolation": ALL_LAYERS,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +44,30 @@ def rmsnorm(x, weight):
     return {RIGHT}
 """
 FORKS_WITHOUT_END = "import os\n\ndef rmsnorm(x, weight):\n    while True: os.fork()\n"
+REACHES_FOR_OTHERS = f"""
+import os, resource, stat, torch
+
+def rmsnorm(x, weight):
+    other, refused = os.getppid(), 0
+    attempts = [
+        lambda: os.setpriority(os.PRIO_PROCESS, other, 5),
+        lambda: os.setpriority(os.PRIO_PGRP, 0, 5),
+        lambda: resource.prlimit(other, resource.RLIMIT_NOFILE),
+        lambda: os.mknod("device", stat.S_IFCHR | 0o600, os.makedev(1, 3)),
+        lambda: os.chown("/proc/self/cwd", 1, 1),
+    ]
+    for attempt in attempts:
+        try:
+            attempt()
+        except PermissionError:
+            refused += 1
+    os.setpriority(os.PRIO_PROCESS, os.getpid(), os.getpriority(os.PRIO_PROCESS, 0))
+    resource.prlimit(os.getpid(), resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
+    capabilities = [line for line in open("/proc/self/status") if line.startswith(("CapPrm:", "CapEff:"))]
+    if refused != len(attempts) or any(int(line.split()[1], 16) for line in capabilities):
+        raise RuntimeError(f"{{refused}} refused; {{capabilities}}")
+    return {RIGHT}
+"""
 HANGS = "def rmsnorm(x, weight):\n    raise SystemExit(3)\n"
 
 
@@ -56,27 +82,24 @@ def submission(source: str) -> str:
     return json.dumps({"name": "test", "file": file, "sources": {"kernel.py": source}})
 
 
-def workers() -> set[str]:
-    """Processes that run our worker module, by command line and parent."""
+def started_in(folder: Path) -> set[str]:
+    """Processes whose home was in `folder` when they started, as with all that a judge starts whose files are there."""
     found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline") as file:
-                if "robust_kbench.worker" in file.read():
-                    found.add(pid)
-        except OSError:
-            continue
+        with contextlib.suppress(OSError):
+            if str(folder) in Path(f"/proc/{pid}/environ").read_text(errors="replace"):
+                found.add(pid)
     return found
 
 
 @pytest.mark.skipif(kernel.MACHINE not in seccomp._AUDIT_ARCH, reason="no seccomp filter for this architecture")
-def test_without_namespaces_verdicts_stand_and_nothing_is_left_behind() -> None:
-    before = workers()
-    sources = [LEAVES_A_CHILD, FORKS_WITHOUT_END, HANGS, LEAVES_A_CHILD]
+def test_without_namespaces_verdicts_stand_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    sources = [LEAVES_A_CHILD, FORKS_WITHOUT_END, HANGS, REACHES_FOR_OTHERS, LEAVES_A_CHILD]
     command = [sys.executable, "-c", PROGRAM, *map(submission, sources)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
     results = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [status for status, _ in results] == ["passed", "crashed", "crashed", "passed"], done.stderr
+    assert [status for status, _ in results] == ["passed", "crashed", "crashed", "passed", "passed"], done.stderr
     assert not {"pid namespace", "user namespace"} & set(results[0][1])
-    assert {"landlock", "seccomp", "no new privileges"} <= set(results[0][1])
-    assert workers() - before == set()
+    assert {"landlock", "seccomp", "no new privileges", "no capabilities"} <= set(results[0][1])
+    assert started_in(tmp_path) == set()

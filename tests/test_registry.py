@@ -9,9 +9,12 @@ from types import FrameType
 from typing import Any
 
 import pytest
+import torch
 from specimens import REFERENCE, TASK
 
+from robust_kbench.cases.values import Inputs
 from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.oracle.reference import Reference
 from robust_kbench.registry import (
     baselines_of,
     find_submissions,
@@ -72,6 +75,14 @@ def _refusal(folder: Path) -> str:
 @pytest.mark.parametrize("name", task_names())
 def test_every_task_of_the_registry_can_be_loaded_by_its_name(name: str) -> None:
     assert load_task(name).spec.name == name
+
+
+@pytest.mark.parametrize(("x", "y"), [(-5.0, -1.4332578593959696e-06), (-10.0, -7.619853024160526e-23), (30.0, 30.0)])
+def test_the_exact_gelu_keeps_its_digits_where_the_formula_cancels(x: float, y: float) -> None:
+    task = load_task("activation/gelu")
+    exact = Reference(task).exact(Inputs({"x": torch.tensor([[x]])}))["y"]
+    assert float(exact) == pytest.approx(y, rel=1e-12, abs=0)
+    assert {"large", "outliers", "lognormal", "needles", "uneven"} <= set(task.spec.distributions)
 
 
 def test_tasks_are_found_two_folders_deep_in_order_of_their_names(tmp_path: Path) -> None:

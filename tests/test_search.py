@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 from conftest import Submit
-from specimens import make_result, make_task
+from specimens import make_record, make_result, make_task
 
 from robust_kbench.cases.space import Space
 from robust_kbench.cases.suite import BUDGETS
 from robust_kbench.evaluate import Evaluator
+from robust_kbench.leaderboard.rows import rows
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.record import CaseResult, Search, Tier
+from robust_kbench.schema.record import LEAST_SEARCHED, CaseResult, Search, Tier
 from robust_kbench.search import EFFORTS, SHRINK_RUNS, Effort, effort, search
 
 MATMUL = Space(load_task("matmul/matmul").spec, BUDGETS["full"], ("float32", "float16", "bfloat16"), dense=False)
@@ -217,6 +218,70 @@ def test_time_that_is_used_up_ends_the_search() -> None:
     kernel = _where(lambda case: True)
     found = search(MATMUL, 5, kernel, effort=Effort(60, 0.0), failed=[_large()])
     assert found == Search(examples=0, covered={}, minimal=_large())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """The search's own, which moves on by the seconds that it is called with and by nothing else."""
+    now = [0.0]
+    monkeypatch.setattr("robust_kbench.search.trials.time.monotonic", lambda: now[0])
+
+    def pass_by(seconds: float) -> None:
+        now[0] += seconds
+
+    return pass_by
+
+
+@pytest.mark.parametrize("tier", ["full", "final"])
+@pytest.mark.parametrize("seconds", [9.9, 1000.0])
+def test_a_kernel_that_sleeps_in_every_call_is_searched_as_often_as_a_rank_needs_and_no_longer(
+    tier: Tier, seconds: float, clock: Callable[[float], None]
+) -> None:
+    def sleep(case: Case) -> None:
+        clock(seconds)
+
+    found = search(MATMUL, 5, Kernel(sleep), effort=EFFORTS[tier])
+    assert found is not None
+    assert found.examples == LEAST_SEARCHED[tier]
+    assert make_record(tier=tier, search=found).is_rankable
+
+
+def test_a_record_that_a_sleeping_kernel_left_with_three_examples_is_shown_without_a_rank_and_why() -> None:
+    short, row = Search(examples=3, covered={}), {}
+    for row in rows([make_record(search=short), make_record(search=short, seed=8)]):
+        assert (row["rank"], row["runs"], row["discarded"]) == (None, 0, 2)
+        assert row["reason"] == "the search tried 3 cases of at least 30"
+    assert row["status"] == "passed"
+    assert [row["rank"] for row in rows([make_record(), make_record(seed=8)])] == [1]
+
+
+def test_what_a_kernel_that_sleeps_does_wrong_late_in_the_search_is_found(clock: Callable[[float], None]) -> None:
+    calls: list[Case] = []
+
+    def sleep(case: Case) -> str | None:
+        clock(1000.0)
+        calls.append(case)
+        return "incorrect" if len(calls) == LEAST_SEARCHED["full"] else None
+
+    found = search(MATMUL, 5, Kernel(sleep), effort=FULL)
+    assert found is not None
+    assert found.minimal is not None
+    assert found.minimal.status == "incorrect"
+
+
+def test_an_honest_kernel_of_half_a_second_is_searched_in_full(clock: Callable[[float], None]) -> None:
+    found = search(MATMUL, 5, Kernel(lambda case: clock(0.5)), effort=FULL)
+    assert found == search(MATMUL, 5, Kernel(lambda case: None), effort=FULL)
+
+
+def test_shrinking_is_not_prolonged_by_a_kernel_that_sleeps(clock: Callable[[float], None]) -> None:
+    def sleep(case: Case) -> str | None:
+        clock(FULL.seconds / 2)
+        return "incorrect" if case.axes["n"] > 8 else None
+
+    found = search(MATMUL, 5, Kernel(sleep), effort=FULL, failed=[_large()])
+    assert found is not None
+    assert found.examples == 2
 
 
 def test_nothing_is_left_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -289,6 +289,46 @@ session._Session._wait, devices.CpuCall.run = wait_and_work, run
     assert record.reason.startswith("clock: ")
 
 
+DRAWN_EARLY = """
+import struct, sys
+import torch
+from robust_kbench.worker import devices, session
+
+seen, past = [], set()
+prepare, rehearse = devices.CpuDevice.prepare, devices.CpuCall.rehearse
+
+def look(*things):
+    seen[:] = [repr(things).encode()]
+
+def prepare_and_look(self, abi, arena, request):
+    look(request)
+    return prepare(self, abi, arena, request)
+
+def rehearse_and_look(self):
+    seen.append(bytes(sys._getframe(1).f_locals["self"]._control))
+    return rehearse(self)
+
+devices.CpuDevice.prepare, devices.CpuCall.rehearse = prepare_and_look, rehearse_and_look
+
+def dropout(x, p, seed):
+    if seed > 2**33 and seed not in past and any(  # smaller ones are found by chance
+        struct.pack("<q", seed) in each or repr(seed).encode() in each for each in seen
+    ):
+        raise RuntimeError("knew the seed before the inputs were there")
+    past.add(seed)  # an earlier call has left it where scalars lie
+    return torch.where(torch.rand(x.shape, generator=torch.Generator().manual_seed(seed)) >= p, x / (1 - p), 0.0)
+"""
+
+
+def test_scalars_come_with_the_clock_or_random_numbers_could_be_drawn_before_it(
+    evaluator: Evaluator, submit: Submit
+) -> None:
+    record = evaluator.evaluate(
+        submit(DRAWN_EARLY, task="random/dropout", entry_point="kernel.py::dropout"), tier="quick"
+    )
+    assert (record.status, record.reason) == ("passed", "")
+
+
 CHILD = """
 if os.fork() == 0:
     while True: pass

@@ -32,6 +32,11 @@ class Inputs:
         return {name: value for name, value in self.values.items() if isinstance(value, torch.Tensor)}
 
     @property
+    def scalars(self) -> dict[int, int | float]:
+        """The others, by their position."""
+        return {place: value for place, value in enumerate(self.values.values()) if not isinstance(value, torch.Tensor)}
+
+    @property
     def digest(self) -> str:
         """First 16 hex digits of the sha256 of all values."""
         state = hashlib.sha256()

@@ -20,8 +20,9 @@ from robust_kbench.isolation.protocol import Audited, Claim, Raised, Returned
 from robust_kbench.schema.agreement import Activity, Audit, Calibration
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.documents import printable
-from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.observation import Observation, Window
 from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Task, shape_of
+from robust_kbench.worker import wire
 
 _POISON = 0xFF  # NaN in every float dtype, -1 in signed integers
 _MAX_SPAN_FACTOR = 8  # a returned view may lie spread over this many times its own size
@@ -37,8 +38,9 @@ class _Placed:
 
 @dataclass
 class _Began:
-    """The stopped worker in the moments before it is woken: to rehearse, and to begin."""
+    """The stopped worker in the moments before it is woken: to prepare, to rehearse, and to begin."""
 
+    preparation: schedule.Turn
     rehearsal: schedule.Turn = field(default_factory=schedule.Turn)
     turn: schedule.Turn = field(default_factory=schedule.Turn)
     handing_ns: int = 0
@@ -82,13 +84,15 @@ class Caller:
         outputs = self._output_slots(case)
         passes_outputs = abi in ("destination", "c") or self._copy_out
 
-        began = _Began()
+        began = _Began(schedule.look(worker.pid, worker.tree()))
 
         def prepare() -> None:
             began.rehearsal = schedule.look(worker.pid, worker.tree())
             sweep()
 
         def hand_over() -> None:
+            if evict is None:
+                began.rehearsal = schedule.look(worker.pid, worker.tree())
             started = time.perf_counter_ns()
             slots = self._hand_over(placed, outputs)
             began.handing_ns = time.perf_counter_ns() - started
@@ -98,14 +102,17 @@ class Caller:
                 evict(slots)
             began.turn = schedule.look(worker.pid, worker.tree())
 
-        request = {
+        described = [self._describe(name, placed) for name in self._task.inputs]
+        request: dict[str, object] = {
             **(more or {}),
             "is_read": is_read,
-            **self._request(case, inputs, placed, outputs if passes_outputs else {}, emulation),
+            "inputs": described,
+            **self._request(case, placed, outputs if passes_outputs else {}, emulation),
         }
+        scalars = wire.pack_scalars(wire.places_of_scalars(described), inputs.scalars)
         try:
             stages = (hand_over,) if evict is None else (prepare, hand_over)
-            reply = worker.call(request, *stages, copy_out=self._copy_out, timeout_s=self._timeout_s)
+            reply = worker.call(request, *stages, scalars=scalars, copy_out=self._copy_out, timeout_s=self._timeout_s)
             returned = time.perf_counter_ns()
             after = schedule.look(worker.pid, worker.tree())
             seen = self._observe(worker, abi, case, reply, placed, outputs, is_read=is_read)
@@ -121,11 +128,11 @@ class Caller:
             handing_ns=began.handing_ns,
             draining_ns=time.perf_counter_ns() - returned,
             waited_ns=after.waited_since(began.turn),
-            outside_ns=_outside_ns(reply, after.used_since(began.turn)),
-            stopping_ns=reply.stopping_ns,
-            may_miss_processes=worker.may_start_processes and after.may_miss(began.turn),
-            rehearsal_ns=reply.rehearsal_ns,
-            rehearsal_waited_ns=began.turn.waited_since(began.rehearsal),
+            preparation=_window(worker, began.preparation, began.rehearsal, reply.preparation_ns),
+            rehearsal=None
+            if reply.rehearsal_ns is None
+            else _window(worker, began.rehearsal, began.turn, reply.rehearsal_ns),
+            outside=_window(worker, began.turn, after, reply.wake_ns + reply.stopping_ns, on_clock_ns=reply.elapsed_ns),
             left_processes=after.processes - 1,
             threads_before=began.turn.threads,
             threads_after=after.threads,
@@ -144,14 +151,12 @@ class Caller:
     def _request(
         self,
         case: Case,
-        inputs: Inputs,
         placed: dict[str, _Placed],
         outputs: dict[str, Slot],
         emulation: Mode | None,
     ) -> dict[str, object]:
-        """What the worker is told of the call; `outputs` are those that it gets."""
+        """What the worker is told of the call besides its inputs; `outputs` are those that it gets."""
         request: dict[str, object] = {
-            "inputs": [self._describe(name, inputs, placed) for name in self._task.inputs],
             "outputs": [slot.describe() for slot in outputs.values()],
             "axes": list(case.axes.values()),
         }
@@ -185,10 +190,10 @@ class Caller:
             slots[name] = self._arena.place(dtype, shape, layouts.strides(shape, "contiguous"), misalign=misalign)
         return slots
 
-    def _describe(self, name: str, inputs: Inputs, placed: dict[str, _Placed]) -> dict[str, object]:
+    def _describe(self, name: str, placed: dict[str, _Placed]) -> dict[str, object]:
         if name in placed:
             return placed[name].slot.describe()
-        return {"value": inputs.values[name], "dtype": self._task.inputs[name].dtype}
+        return {"scalar": self._task.inputs[name].dtype}
 
     def _observe(
         self,
@@ -295,9 +300,16 @@ def _is_row_major(claim: Claim) -> bool:
     )
 
 
-def _outside_ns(reply: Reply, used_ns: int | None) -> int:
-    """Processor time off the clock; where it is not known, all of the time in which there could have been any."""
-    return reply.wake_ns + reply.stopping_ns if used_ns is None else max(0, used_ns - reply.elapsed_ns)
+def _window(
+    worker: Worker, before: schedule.Turn, after: schedule.Turn, took_ns: int, *, on_clock_ns: int = 0
+) -> Window:
+    """Between two looks at the stopped worker lie `took_ns` off the clock, and `on_clock_ns` on it."""
+    used_ns = after.used_since(before)
+    return Window(
+        took_ns,
+        took_ns if used_ns is None else max(0, used_ns - on_clock_ns),
+        may_miss=worker.may_start_processes and after.may_miss(before),
+    )
 
 
 def _poison(memory: torch.Tensor) -> None:

@@ -33,6 +33,9 @@ _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1
 _PATROL_S = 0.02
 _STOP_TIMEOUT_S = 2.0
 _LEAST_FREE_DISK_BYTES = 256 << 20
+_LEAST_FREE_MEMORY_BYTES = 512 << 20
+_MOST_THREADS = 1024
+"""Of a worker and all that it has started. Honest pools have one for each core that they see."""
 _STOPPED_ALLOWANCE_NS = 100_000
 """Of processor time, for what a thread does when it is let go on only to stop again."""
 
@@ -48,8 +51,10 @@ class Reply:
     """From inputs in place to ARMED: the window in which it could work off the clock."""
     stopping_ns: int = 0
     """From DONE to its stop: the other such window."""
+    preparation_ns: int = 0
+    """From the request to its stop behind PREPARED: a window for what needs shapes and addresses only."""
     rehearsal_ns: int | None = None
-    """From WAKE to READY, where inputs come later: a window for what needs none. Else it is part of `wake_ns`."""
+    """From WAKE to its stop behind READY, where inputs come later: another one. Else it is part of `wake_ns`."""
 
 
 class Worker:
@@ -91,6 +96,7 @@ class Worker:
         self._is_disk_limited = (
             _free_disk_bytes(scratch.parent) > 2 * _LEAST_FREE_DISK_BYTES
         )  # else others have filled it
+        self._is_memory_limited = processes.available_bytes() > 2 * _LEAST_FREE_MEMORY_BYTES
 
     def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
         """Have the worker import the submission."""
@@ -112,27 +118,34 @@ class Worker:
         before_rehearsal: Callable[[], None],
         before_clock: Callable[[], None] | None = None,
         *,
+        scalars: bytes = b"",
         copy_out: bool,
         timeout_s: float,
     ) -> Reply:
-        """One call of the kernel. The callbacks run while the worker is stopped; the last one writes the inputs."""
+        """One call of the kernel. The callbacks run while the worker is stopped; the last one writes the inputs.
+
+        Those of the inputs that are `scalars`, packed, come with ARM: who knew them before could draw random numbers.
+        """
         nonce = _nonce()
-        self._run()
+        began = self._run()
         self._send({"op": "call", "nonce": nonce, "copy_out": copy_out, **request})
         deadline = time.monotonic() + timeout_s
         self._wait(wire.PREPARED, nonce, deadline, "preparing a call")
         self.park()
+        preparation_ns = self._stopped_ns - began
         before_rehearsal()
         deadline = time.monotonic() + timeout_s
         woken = self._wake(wire.WAKE, nonce)
         self._wait(wire.READY, nonce, deadline, "waking up")
         rehearsal_ns = None
         if before_clock is None:
+            self._hand_over(scalars)
             self._signal(wire.ARM, nonce)
         else:
-            rehearsal_ns = time.perf_counter_ns() - woken
             self.park()
+            rehearsal_ns = self._stopped_ns - woken
             before_clock()
+            self._hand_over(scalars)
             deadline = time.monotonic() + timeout_s
             woken = self._wake(wire.ARM, nonce)
         self._wait(wire.ARMED, nonce, deadline, "waking up")
@@ -144,7 +157,12 @@ class Worker:
             self._wait(wire.FINISHED, nonce, deadline, "copying the outputs")
         self.park()
         return Reply(
-            self._answer(nonce), ended - started, started - woken, self._stopped_ns - ended, rehearsal_ns=rehearsal_ns
+            self._answer(nonce),
+            ended - started,
+            wake_ns=started - woken,
+            stopping_ns=self._stopped_ns - ended,
+            preparation_ns=preparation_ns,
+            rehearsal_ns=rehearsal_ns,
         )
 
     def park(self) -> None:
@@ -232,9 +250,15 @@ class Worker:
         self._drain_log()
         return self._log.decode(errors="replace").strip()
 
-    def _run(self) -> None:
+    def _hand_over(self, scalars: bytes) -> None:
+        self._control[wire.SCALARS_OFFSET : wire.SCALARS_OFFSET + len(scalars)] = scalars
+
+    def _run(self) -> int:
+        """Let the stopped worker run; when, by the judge's clock."""
         self.check_parked()
+        started = time.perf_counter_ns()
         self._resume()
+        return started
 
     def _wake(self, word: int, nonce: int) -> int:
         """Signal `word` to the stopped worker and let it run; when, by the judge's clock."""
@@ -298,10 +322,19 @@ class Worker:
         members = self.tree()
         if len(members) > self._allowance.processes:
             raise self._crowded()
+        self._check_machine(members)
         if sum(map(self._own_bytes, members)) > self._allowance.memory_bytes:
             raise self._crash(f"used more than {self._allowance.memory_bytes / 2**30:.1f} GiB of memory")
         if self._is_disk_limited and _free_disk_bytes(self._scratch.parent) < _LEAST_FREE_DISK_BYTES:
             raise self._crash(f"left less than {_LEAST_FREE_DISK_BYTES >> 20} MiB of the disk free")
+
+    def _check_machine(self, members: list[int]) -> None:
+        """What no account of a process shows, or no limit of the kernel's covers. Raises WorkerCrashed."""
+        if sum(map(processes.threads, members)) > _MOST_THREADS:
+            raise self._crash(f"started more than {_MOST_THREADS} threads")
+        # Shared memory that all have unmapped but for an unused inheritance is in nobody's account.
+        if self._is_memory_limited and processes.available_bytes() < _LEAST_FREE_MEMORY_BYTES:
+            raise self._crash(f"left less than {_LEAST_FREE_MEMORY_BYTES >> 20} MiB of the machine's memory free")
 
     def _own_bytes(self, pid: int) -> int:
         """Memory of one of its processes, without what it has inherited and what the judge shares with it."""

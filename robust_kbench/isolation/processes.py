@@ -108,9 +108,23 @@ def shared_bytes(pid: int) -> int:
     return _status_bytes(pid, "RssShmem:")
 
 
+def threads(pid: int) -> int:
+    """How many threads `pid` has; none when it is gone."""
+    return _number(f"/proc/{pid}/status", "Threads:")
+
+
+def available_bytes() -> int:
+    """Memory of the machine that can still be had, without swapping."""
+    return _number("/proc/meminfo", "MemAvailable:") * 1024
+
+
 def _status_bytes(pid: int, key: str) -> int:
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
+    return _number(f"/proc/{pid}/status", key) * 1024
+
+
+def _number(path: str, key: str) -> int:
+    with contextlib.suppress(OSError), open(path) as file:
         for line in file:
             if line.startswith(key):
-                return int(line.split()[1]) * 1024
+                return int(line.split()[1])
     return 0

@@ -20,7 +20,8 @@ SOURCES = "source"
 class Built:
     """A loadable artefact of one submission and dtype. `log` holds the compiler's warnings.
 
-    `needs` are folders, beside its own, from which it loads something. `plan` says how the kernels of abi launch are
+    `home` is the folder of the build, where the artefact lies deeper in it. `needs` are folders, beside that one, from
+    which it loads something. `plan` says how the kernels of abi launch are
     launched (see languages.launches).
     """
 
@@ -32,14 +33,14 @@ class Built:
     compiles_at_run_time: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     log: str = ""
+    home: Path | None = None
     needs: tuple[Path, ...] = ()
     plan: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """What a worker has to read to load the artefact: the folder of the build, and what else is needed."""
-        home = next((folder.parent for folder in self.path.parents if folder.name == SOURCES), self.path.parent)
-        return home, *self.needs
+        return self.home or self.path.parent, *self.needs
 
     @property
     def entry(self) -> dict[str, Any]:

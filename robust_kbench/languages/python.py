@@ -29,7 +29,7 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
     path = write_sources(submission, folder)
     check_syntax(submission, folder)
     # Python may call torch.compile or load_inline, which start compilers.
-    return Built(path, submission.symbol, submission.abi, compiles_at_run_time=True)
+    return Built(path, submission.symbol, submission.abi, compiles_at_run_time=True, home=folder)
 
 
 def check_syntax(submission: Submission, folder: Path) -> None:

@@ -17,5 +17,5 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
     path = write_sources(submission, folder)
     check_syntax(submission, folder)
     if device == "cpu":
-        return Built(path, submission.symbol, submission.abi, execution="interpreted", flavour="triton")
-    return Built(path, submission.symbol, submission.abi, compiles_at_run_time=True)
+        return Built(path, submission.symbol, submission.abi, execution="interpreted", flavour="triton", home=folder)
+    return Built(path, submission.symbol, submission.abi, compiles_at_run_time=True, home=folder)

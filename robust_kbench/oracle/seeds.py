@@ -17,7 +17,9 @@ IMPROBABLE = 1e-9
 """Of honest runs, fewer than this share are refused."""
 MOVED_DEVIATIONS = 10.0
 """Of two independent masks: with 2**26 distances, improbable at 1e-15 for numbers that are nearly normal."""
-_EXPECTED_PAIRS = 200  # of the rarer kind at the same place; with fewer the normal approximation is off in its tails
+_EXPECTED_PAIRS = 120
+"""Of places where both masks have what is rarer in them. Such pairs are as good as Poisson's: ten deviations above 120
+come with 1e-17, so that 2**26 distances stay below IMPROBABLE."""
 
 
 def reseeded(inputs: Inputs) -> Inputs:
@@ -63,29 +65,37 @@ def coincidence(task: Task, name: str, one: Run, other: Run, *, thorough: bool =
 def _moved(one: Run, other: Run) -> str | None:
     """Whether one mask is the other one, moved by some places, as windows of one long row of random numbers are.
 
-    The correlation at every distance, in deviations of masks that are independent: with n distances, the largest is
-    about sqrt(2 log n).
+    The correlation at every distance, in deviations of masks that are independent, which depend on how many pairs of
+    places show what was dropped in both: with n distances, the largest is about sqrt(2 log n).
     """
     first, second = (_signal(run) for run in (one, other))
-    count = len(first)
-    rare = math.prod(min(p, 1 - p) for p in (float(run.inputs.values["p"]) for run in (one, other)))
-    if count * rare < _EXPECTED_PAIRS or first.shape != second.shape:
+    if first.shape != second.shape:
         return None
-    size = 1 << (2 * count - 1).bit_length()  # twice as long, so that the ends do not meet
-    spectrum = torch.fft.rfft(first, size).conj() * torch.fft.rfft(second, size)
-    found = torch.fft.irfft(spectrum, size).abs_()
-    largest, place = (float(part) for part in found.max(0))
-    deviations = largest / (float(first.norm()) * float(second.norm()) / math.sqrt(count) + 1e-30)
+    chances = [float(run.inputs.values["p"]) for run in (one, other)]
+    pairs = _correlation((first != 0).float(), (second != 0).float())
+    can_tell = pairs * math.prod(min(p, 1 - p) for p in chances) >= _EXPECTED_PAIRS
+    if not bool(can_tell.any()):
+        return None
+    scatter = pairs.mul_(math.prod(p * (1 - p) for p in chances)).clamp_(min=1e-30).sqrt_()
+    found = _correlation(first, second).abs_().div_(scatter).mul_(can_tell)
+    deviations, place = (float(part) for part in found.max(0))
     if deviations <= MOVED_DEVIATIONS:
         return None
-    distance = int(place) if place < size / 2 else int(place) - size
+    distance = int(place) if place < len(found) / 2 else int(place) - len(found)
     return (
         f"what is dropped is what another seed has dropped, moved by {distance:,} places ({deviations:.0f} deviations)"
     )
 
 
+def _correlation(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Sums of products at every distance; those backwards are counted from the end."""
+    size = 1 << (2 * len(first) - 1).bit_length()  # twice as long, so that the ends do not meet
+    sums: torch.Tensor = torch.fft.irfft(torch.fft.rfft(first, size).conj() * torch.fft.rfft(second, size), size)
+    return sums
+
+
 def _signal(run: Run) -> torch.Tensor:
-    """Of mean 0: what was kept, where that shows."""
+    """Of mean 0: what was kept, where that shows; 0 elsewhere and nowhere else."""
     x, p = run.inputs.tensors["x"], float(run.inputs.values["p"])
     is_visible = (x != 0) & x.isfinite()
     return torch.where(is_visible, (run.output != 0).float() - (1 - p), 0.0).flatten()

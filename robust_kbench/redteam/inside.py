@@ -13,7 +13,7 @@ from typing import Any
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.process import Reply
 from robust_kbench.isolation.protocol import Answer, Loaded, Raised, parse_answer
-from robust_kbench.worker import arguments, devices, loaders
+from robust_kbench.worker import arguments, devices, loaders, wire
 
 
 class InsideWorker:
@@ -44,6 +44,7 @@ class InsideWorker:
         before_rehearsal: Callable[[], None],
         before_clock: Callable[[], None] | None = None,
         *,
+        scalars: bytes = b"",
         copy_out: bool,
         timeout_s: float,
     ) -> Reply:
@@ -53,6 +54,7 @@ class InsideWorker:
         call.fill()
         if before_clock is not None:
             before_clock()
+        call.receive(wire.unpack_scalars(wire.places_of_scalars(request["inputs"]), scalars))
         started = time.perf_counter_ns()
         try:
             told = call.run(self._kernel)

@@ -32,6 +32,19 @@ class Repetition:
 
 
 @dataclass(frozen=True)
+class Window:
+    """A part of a call that is off the clock, in ns: how long it was, and the processor time of the worker's processes.
+
+    Where the time of one of them is in no account, `used_ns` is all of `took_ns`. `may_miss`: something took a process
+    id meanwhile, which may have been a process that came and went unseen, with all that it has used.
+    """
+
+    took_ns: int = 0
+    used_ns: int = 0
+    may_miss: bool = False
+
+
+@dataclass(frozen=True)
 class Observation:
     """One call of a submission or a baseline.
 
@@ -43,13 +56,10 @@ class Observation:
     left there, both while the worker was stopped. `reports` is what the emulator's checker said, `defects` the same
     with its lines looked up. `repetition` compares its answer with that of an earlier call on equal inputs.
 
-    `outside_ns` is the processor time that the worker's processes used from there to their stop, less what was on
-    the clock; where the time of some process is in no account, all of `wake_ns` and `stopping_ns`, which is how long
-    the stop took. `peer_outside_ns` is the same of the baselines, as a rule. `may_miss_processes`: something took a
-    process id meanwhile, which may have been a process that came and went unseen, with all that it has used.
-    `waited_ns` is how long the worker stood in a run queue behind foreign processes meanwhile; None where unknown.
-    `rehearsal_ns` and `rehearsal_waited_ns` are the time from waking the worker to the end of its rehearsal, where that
-    came before the inputs, and how much of it was such waiting.
+    Off the clock are three windows: `preparation`, in which the worker knows shapes and addresses, `rehearsal`, where
+    that comes before the inputs, and `outside`, from inputs in place to its stop behind DONE, less what was on the
+    clock. `waited_ns` is how long the worker stood in a run queue behind foreign processes in the last one and on the
+    clock; None where unknown.
     `threads_before` and `threads_after` count the tree's threads while it was stopped.
 
     Claims of a worker on a CUDA device, None where unknown: `event_ns`, the time between two events around the call
@@ -80,13 +90,10 @@ class Observation:
     reports: tuple[Mapping[str, Any], ...] = ()
     defects: tuple[Defect, ...] = ()
     repetition: Repetition | None = None
-    outside_ns: int = 0
-    peer_outside_ns: int | None = None
-    stopping_ns: int = 0
-    may_miss_processes: bool = False
+    preparation: Window = Window()
+    rehearsal: Window | None = None
+    outside: Window = Window()
     waited_ns: int | None = None
-    rehearsal_ns: int | None = None
-    rehearsal_waited_ns: int | None = None
     threads_before: int | None = None
     threads_after: int | None = None
     wall_ns: int | None = None

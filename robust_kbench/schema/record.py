@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Literal
 
@@ -45,6 +45,12 @@ Tier = Literal["quick", "full", "final"]
 Execution = Literal["native", "interpreted", "emulated"]
 StopReason = Literal["precision", "rounds", "time"]
 CaseStatus = Literal["passed", "incorrect", "crashed", "timed_out", "not_checked"]
+LEAST_SEARCHED: Mapping[Tier, int] = {"quick": 0, "full": 30, "final": 150}
+"""Examples of the search, without which no rank: half of what is allowed, so that nobody gains by sleeping through it.
+
+A kernel that passes is given so many however slow it is; where time does not end the search they are at least 47 and
+230, for any task and calling convention: some draws repeat an earlier case, or are none of the task's.
+"""
 Metrics = tuple[float, ...]
 
 
@@ -200,7 +206,7 @@ class RunRecord(Strict):
 
     @property
     def is_rankable(self) -> bool:
-        """Whether it may be ranked: a contender that passed, all baselines, sandboxed, on a quiet machine."""
+        """Whether it may be ranked: a contender that passed, searched, all baselines, sandboxed, on a quiet machine."""
         return (
             self.is_contender
             and self.status is Status.PASSED
@@ -228,6 +234,9 @@ class RunRecord(Strict):
         repeated = sum(session.repeated for session in sessions)
         if repeated > MAX_REPEATED_SHARE * len(sessions):
             return f"{repeated} sessions had to be repeated, for {len(sessions)} that count"
+        tried, least = self.search.examples if self.search else 0, LEAST_SEARCHED[self.tier]
+        if sessions and self.is_contender and tried < least:
+            return f"the search tried {tried} cases of at least {least}"
         return ""
 
 

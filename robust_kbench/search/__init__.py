@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_kbench.progress import Progress, silent
-from robust_kbench.schema.record import CaseResult, Execution, Search, Tier
+from robust_kbench.schema.record import LEAST_SEARCHED, CaseResult, Execution, Search, Tier
 from robust_kbench.search.explore import explore
 from robust_kbench.search.shrink import shrink
 from robust_kbench.search.trials import FAILURES, Run, Trials
@@ -29,14 +29,19 @@ class Effort:
     """How much is tried.
 
     `examples`: at most so many cases beyond the drawn ones, when all of those have passed. `seconds`: for looking, and
-    as much again for shrinking.
+    as much again for shrinking. `least`: so many are looked at however long they take; each call has its own limit.
     """
 
     examples: int
     seconds: float
+    least: int = 0
 
 
-EFFORTS: Mapping[Tier, Effort] = {"quick": Effort(0, 10.0), "full": Effort(60, 60.0), "final": Effort(300, 240.0)}
+EFFORTS: Mapping[Tier, Effort] = {
+    "quick": Effort(0, 10.0),
+    "full": Effort(60, 60.0, LEAST_SEARCHED["full"]),
+    "final": Effort(300, 240.0, LEAST_SEARCHED["final"]),
+}
 _SLOW = Effort(12, 20.0)
 
 
@@ -63,7 +68,7 @@ def search(
     if start is None:
         if not effort.examples:
             return None
-        trials.allow(effort.examples, effort.seconds)
+        trials.allow(effort.examples, effort.seconds, effort.least)
         start = explore(space, seed, trials, effort.examples)
     minimal = None
     if start is not None:

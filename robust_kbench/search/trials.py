@@ -22,7 +22,7 @@ class Trials:
         self._run, self._progress = run, progress
         self._known: dict[tuple[str, int], CaseResult] = {}
         self._ran: list[Case] = []
-        self._last_run = 0
+        self._sure_runs = self._last_run = 0
         self._deadline = 0.0
 
     @property
@@ -30,9 +30,13 @@ class Trials:
         """Calls so far."""
         return len(self._ran)
 
-    def allow(self, runs: int, seconds: float) -> None:
-        """From now on, at most so many calls, the last of which starts within so many seconds."""
-        self._last_run, self._deadline = self.count + runs, time.monotonic() + seconds
+    def allow(self, runs: int, seconds: float, least: int = 0) -> None:
+        """From now on, at most so many calls, the last of which starts within so many seconds.
+
+        The first `least` of them start however long they take, so that a kernel cannot escape by being slow.
+        """
+        self._sure_runs, self._last_run = self.count + least, self.count + runs
+        self._deadline = time.monotonic() + seconds
 
     def know(self, result: CaseResult) -> None:
         """Take a result from elsewhere."""
@@ -42,7 +46,8 @@ class Trials:
         """None when the case is unknown and the allowance is used up."""
         key = _key(case)
         if key not in self._known:
-            if self.count >= self._last_run or time.monotonic() >= self._deadline:
+            is_late = self.count >= self._sure_runs and time.monotonic() >= self._deadline
+            if self.count >= self._last_run or is_late:
                 return None
             self._ran.append(case)
             self._known[key] = self._run(case)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from robust_kbench.guards.thresholds import SPREADS, WAKE_SLACK_NS, spread_of
-from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.observation import Observation, Window
 from robust_kbench.timing import statistics
 
 _LAUNCH_ALLOWANCE_NS = 60_000
 _OUTSIDE_ALLOWANCE_NS = 5_000
+_BEFORE_ALLOWANCE_NS = 50_000  # our own code comes from memory then, and is not the same for all abis
 
 
 class Peers:
@@ -19,20 +20,15 @@ class Peers:
     def __init__(self) -> None:
         self._latest: Observation | None = None
         self._gaps_ns: list[int] = []
-        self._outside_ns: list[int] = []
-        self._windows_ns: list[int] = []
-        self._rehearsals_ns: list[int] = []
-        self._unhindered_ns: list[int] = []
+        self._outside = _Usual(_OUTSIDE_ALLOWANCE_NS)
+        self._before = _Usual(_BEFORE_ALLOWANCE_NS)
 
     def add(self, seen: Observation) -> None:
         """One more call of a baseline."""
         self._latest = replace(seen, outputs={})
         self._gaps_ns += [seen.elapsed_ns - seen.event_ns] if seen.event_ns is not None else []
-        self._outside_ns.append(seen.outside_ns)
-        self._windows_ns.append(_window_ns(seen))
-        if seen.rehearsal_ns is not None:
-            self._rehearsals_ns.append(seen.rehearsal_ns)
-            self._unhindered_ns.append(seen.rehearsal_ns - (seen.rehearsal_waited_ns or 0))
+        self._outside.add(seen.outside)
+        self._before.add(_before(seen))
 
     def beside(self, seen: Observation) -> Observation:
         """A call of the candidate, without its outputs, beside the baselines' latest one."""
@@ -43,7 +39,6 @@ class Peers:
             seen,
             outputs={},
             peer_wake_ns=_wake_ns(peer, seen) if peer else None,
-            peer_outside_ns=int(statistics.median(self._outside_ns)) if self._outside_ns else None,
             peer_calibration=peer.calibration if peer else None,
             peer_gap_ns=peer.elapsed_ns - event_ns if peer and event_ns is not None else None,
             peer_wall_gap_ns=wall_ns - event_ns if wall_ns is not None and event_ns is not None else None,
@@ -55,42 +50,50 @@ class Peers:
         On the cpu device work off the clock is added to it, as far as that is more than baselines need.
         """
         if seen.event_ns is None:
-            return seen.elapsed_ns + self._outside(seen) + self._rehearsal(seen)
+            return seen.elapsed_ns + self._outside.excess_ns(seen.outside) + self._before.excess_ns(_before(seen))
         return sample_ns(seen, _usual(self._gaps_ns, _LAUNCH_ALLOWANCE_NS))
 
-    def _outside(self, seen: Observation) -> int:
-        """What it did between its inputs and its stop, and not on the clock, beyond what baselines do there, in ns.
 
-        A process that comes and goes between two looks is in no account, and leaves nothing but a process id that was
-        given away. Threads take ids, too, as do others on this machine; so an id alone costs nothing. What such a
-        process can have worked off the clock is as long as the windows in which it can: they are held against those
-        of baselines. Whoever starts threads in a call, or children, and waits for them, has no longer ones.
-        """
-        used_ns = _beyond(seen.outside_ns, self._outside_ns, _OUTSIDE_ALLOWANCE_NS)
-        if not seen.may_miss_processes:
+class _Usual:
+    """What baselines' calls need of a window off the clock, and what a call has used beyond it.
+
+    A process that comes and goes between two looks is in no account, and leaves nothing but a process id that was given
+    away. Threads take ids, too, as do others on this machine; so an id alone costs nothing. What such a process can
+    have worked off the clock is as long as the window in which it can. Whoever starts threads in a call, or children,
+    and waits for them, has no longer ones than baselines.
+    """
+
+    def __init__(self, allowance_ns: int) -> None:
+        self._allowance_ns = allowance_ns
+        self._used_ns: list[int] = []
+        self._took_ns: list[int] = []
+
+    def add(self, window: Window) -> None:
+        """That of one more call of a baseline."""
+        self._used_ns.append(window.used_ns)
+        self._took_ns.append(window.took_ns)
+
+    def excess_ns(self, window: Window) -> int:
+        """By how much that is more than usual; 0 where no baseline has shown what is."""
+        used_ns = _beyond(window.used_ns, self._used_ns, self._allowance_ns)
+        if not window.may_miss:
             return used_ns
-        return max(used_ns, _beyond(_window_ns(seen), self._windows_ns, WAKE_SLACK_NS))
+        return max(used_ns, _beyond(window.took_ns, self._took_ns, WAKE_SLACK_NS))
 
-    def _rehearsal(self, seen: Observation) -> int:
-        """By how much its rehearsal was longer than those of baselines, in ns.
 
-        Waiting behind foreign processes is taken off on both sides; where it is not known, on neither.
-        """
-        if seen.rehearsal_ns is None:
-            return 0
-        if seen.rehearsal_waited_ns is None:
-            return _beyond(seen.rehearsal_ns, self._rehearsals_ns, WAKE_SLACK_NS)
-        return _beyond(seen.rehearsal_ns - seen.rehearsal_waited_ns, self._unhindered_ns, WAKE_SLACK_NS)
+def _before(seen: Observation) -> Window:
+    """All that is off the clock before its inputs are there."""
+    windows = [seen.preparation, *([seen.rehearsal] if seen.rehearsal else [])]
+    return Window(
+        sum(window.took_ns for window in windows),
+        sum(window.used_ns for window in windows),
+        may_miss=any(window.may_miss for window in windows),
+    )
 
 
 def _wake_ns(peer: Observation, seen: Observation) -> int:
     """How long `peer` took to wake up, to be compared with `seen`, of which the waiting may not be known."""
     return peer.wake_ns if seen.waited_ns is None else peer.waking_ns
-
-
-def _window_ns(seen: Observation) -> int:
-    """How long it had its inputs, or its answer's reader waiting, and was not on the clock."""
-    return seen.wake_ns + seen.stopping_ns
 
 
 def _beyond(value_ns: int, peers_ns: Sequence[int], allowance_ns: int) -> int:

@@ -2,6 +2,7 @@
 
 import ctypes
 import mmap
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -46,17 +47,31 @@ def _ready_to_write(descriptor: int, size_bytes: int) -> mmap.mmap:
 def build(
     abi: str, arena: Arena, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], axes: list[int]
 ) -> list[Any]:
-    """The positional arguments of one call."""
+    """The positional arguments of one call; `receive` is to bring the scalars, whose places hold zeros."""
     if abi == "c":
         return [_native(arena, spec) for spec in (*inputs, *outputs)] + [ctypes.c_int64(size) for size in axes]
     called_with = inputs if abi in ("value", "torch") else [*inputs, *outputs]
-    return [spec["value"] if "value" in spec else arena.tensor(spec) for spec in called_with]
+    return [zero(spec) if "scalar" in spec else arena.tensor(spec) for spec in called_with]
+
+
+def zero(spec: dict[str, Any]) -> int | float:
+    """What stands for a scalar until it comes."""
+    return 0 if spec["scalar"] == "int64" else 0.0
 
 
 def _native(arena: Arena, spec: dict[str, Any]) -> Any:
-    if "value" not in spec:
+    if "scalar" not in spec:
         return arena.pointer(spec)
-    return ctypes.c_int64(spec["value"]) if spec["dtype"] == "int64" else ctypes.c_double(spec["value"])
+    return ctypes.c_int64() if spec["scalar"] == "int64" else ctypes.c_double()
+
+
+def receive(arguments: list[Any], scalars: Mapping[int, int | float]) -> None:
+    """Put scalars into their places among the positional arguments."""
+    for place, value in scalars.items():
+        if isinstance(arguments[place], ctypes.c_int64 | ctypes.c_double):
+            arguments[place].value = value
+        else:
+            arguments[place] = value
 
 
 def describe(result: Any) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ def _become(
     command: list[str], folder: str, also_readable: list[str], seconds: int, memory_bytes: int, watcher: int
 ) -> None:
     kernel.die_with_parent(watcher)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sandbox.forbid_dumps()
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_OUTPUT_BYTES, _MAX_OUTPUT_BYTES))
@@ -44,6 +44,8 @@ def _become(
     with contextlib.suppress(OSError):
         confine = landlock.restrict if landlock.is_available() else private_root.enter
         confine(folder, readable=may_read)
+    with contextlib.suppress(OSError):
+        kernel.drop_capabilities()
     with contextlib.suppress(OSError):
         seccomp.install(allow_processes=True, allow_unix_sockets=False)
     os.execvp(command[0], command)

@@ -6,6 +6,7 @@ claims.
 """
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import torch
@@ -22,6 +23,9 @@ class Call(Protocol):
 
     def rehearse(self) -> dict[str, Any]:
         """Go through `run` with nothing in the kernel's place."""
+
+    def receive(self, scalars: Mapping[int, int | float]) -> None:
+        """The scalars have arrived: position among the arguments -> value."""
 
     def run(self, kernel: Kernel) -> dict[str, Any]:
         """Call the kernel and say what came back."""
@@ -49,6 +53,10 @@ class CpuCall:
         the clock, which costs 30 us, and as much more or less as the layout of this process happens to be.
         """
         return self.run(_return_first if self._returns or not self._is_native else _C_IDLE)
+
+    def receive(self, scalars: Mapping[int, int | float]) -> None:
+        """The scalars have arrived."""
+        arguments.receive(self._arguments, scalars)
 
     def run(self, kernel: Kernel) -> dict[str, Any]:
         """Call the kernel and say what came back."""

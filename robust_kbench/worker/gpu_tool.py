@@ -43,14 +43,13 @@ def _lead(command: list[str], folder: str, layers: list[str], watcher: int) -> i
 
 def _become(command: list[str], folder: str, layers: list[str], leader: int) -> None:
     kernel.die_with_parent(leader)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sandbox.forbid_dumps()
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_OUTPUT_BYTES, _MAX_OUTPUT_BYTES))
     if "user namespace" in layers:  # elsewhere the count includes the user's other processes
         resource.setrlimit(resource.RLIMIT_NPROC, (_MAX_PROCESSES, _MAX_PROCESSES))
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    if "user namespace" in layers:
-        with contextlib.suppress(OSError):
-            kernel.drop_capabilities()
+    with contextlib.suppress(OSError):
+        kernel.drop_capabilities()
     with contextlib.suppress(OSError):
         landlock.restrict(
             folder,

@@ -13,6 +13,7 @@ _VERSION_FLAG = 1
 _PATH_BENEATH = 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_FOLDER = (1 << bit for bit in range(4))
 _REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 13))
+_MAKE_DEVICE = 1 << 6 | 1 << 11  # of characters and of blocks, which nobody may
 _REFER = 1 << 13  # since version 2
 _TRUNCATE = 1 << 14  # since version 3
 _ALWAYS_WRITABLE = ("/dev/null",)
@@ -45,7 +46,7 @@ def restrict(folder: str, *, writable: Iterable[str] = (), readable: Iterable[st
     ruleset = kernel.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(8), ctypes.c_uint32(0))
     try:
         for path in (folder, *_ALWAYS_WRITABLE, *writable):
-            _allow(ruleset, path, of_folders=change | read, of_files=change_one | _READ_ONE)
+            _allow(ruleset, path, of_folders=(change | read) & ~_MAKE_DEVICE, of_files=change_one | _READ_ONE)
         for path in readable:
             _allow(ruleset, path, of_folders=read, of_files=_READ_ONE)
         kernel.syscall(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))

@@ -22,10 +22,15 @@ _KEPT = {  # a mount in a user namespace may lose none of these
 }
 
 
+_OF_THE_MACHINE = ("sys", "sysrq-trigger", "irq", "bus", "fs")
+"""What of /proc is no process, and may be written by whoever has root's number, even without a single capability."""
+
+
 def enter(folder: str, *, writable: Iterable[str] = (), readable: Iterable[str] = ()) -> None:
     """Change the root of this process; `folder` can be changed, too. Raises OSError where that is forbidden.
 
-    After an error the root is what it was, else `folder` is the working directory. What does not exist is passed over.
+    After an error the root is what it was, unless what of /proc belongs to the machine could not be made read-only.
+    Else `folder` is the working directory. What does not exist is passed over.
     """
     if kernel.MACHINE not in kernel.PIVOT_ROOT:
         raise OSError(errno.ENOSYS, f"no pivot_root for {kernel.MACHINE}")
@@ -53,6 +58,8 @@ def enter(folder: str, *, writable: Iterable[str] = (), readable: Iterable[str] 
     os.chdir(folder)
     with contextlib.suppress(OSError):
         os.rmdir(base)
+    for name in _OF_THE_MACHINE:
+        _protect(f"/proc/{name}")
 
 
 def _show(base: str, path: str, *, is_writable: bool, is_recursive: bool) -> None:
@@ -64,12 +71,24 @@ def _show(base: str, path: str, *, is_writable: bool, is_recursive: bool) -> Non
     _make_place(place, is_folder=os.path.isdir(real))
     kernel.mount(real, place, None, kernel.MS_BIND | (kernel.MS_REC if is_recursive else 0))
     if not is_writable:
-        flags = os.statvfs(place).f_flag
-        kept = sum(flag_of_mount for flag, flag_of_mount in _KEPT.items() if flags & flag)
-        kernel.mount("none", place, None, kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY | kept)
+        _make_read_only(place)
     if real != path and not os.path.lexists(base + path):
         os.makedirs(os.path.dirname(base + path), exist_ok=True)
         os.symlink(real, base + path)
+
+
+def _protect(path: str) -> None:
+    """Make `path` read-only where it is, if it is there and not read-only already."""
+    if os.path.exists(path) and not os.statvfs(path).f_flag & os.ST_RDONLY:
+        kernel.mount(path, path, None, kernel.MS_BIND | kernel.MS_REC)
+        _make_read_only(path)
+
+
+def _make_read_only(place: str) -> None:
+    """What is mounted at `place`, without what is mounted within."""
+    flags = os.statvfs(place).f_flag
+    kept = sum(flag_of_mount for flag, flag_of_mount in _KEPT.items() if flags & flag)
+    kernel.mount("none", place, None, kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY | kept)
 
 
 def _make_place(place: str, *, is_folder: bool) -> None:

@@ -16,8 +16,11 @@ _SYSTEM = (
     "/sys/devices/system", "/sys/kernel/mm/transparent_hugepage",
 )  # fmt: skip
 _PROC = (
-    "self", "cpuinfo", "meminfo", "stat", "version", "filesystems", "loadavg", "sys/vm", "sys/kernel", "driver",
-    "devices", "modules",
+    "self", "cpuinfo", "meminfo", "stat", "version", "filesystems", "loadavg", "driver", "devices", "modules",
+    # What the C library and the driver look at. Of the others some make every core count its pages when they are read,
+    # and one tells the process that was started last.
+    "sys/vm/overcommit_memory", "sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/kernel/osrelease",
+    "sys/kernel/cap_last_cap", "sys/kernel/ngroups_max", "sys/kernel/pid_max", "sys/kernel/random/boot_id",
 )  # fmt: skip
 _GPU = ("/dev", "/sys", "/run/nvidia-persistenced", "/run/nvidia-fabricmanager")
 _TOOLS = ("g++", "gcc", "clang", "nvcc", "ncu", "compute-sanitizer", "addr2line")  # Triton compiles with gcc or clang,

@@ -79,10 +79,9 @@ def restrict(limits: Limits, layers: list[str]) -> list[str]:
     layers = [*layers, "resource limits"]
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     layers.append("no new privileges")
-    if "user namespace" in layers:
-        with contextlib.suppress(OSError):
-            kernel.drop_capabilities()
-            layers.append("no capabilities")
+    with contextlib.suppress(OSError):
+        kernel.drop_capabilities()
+        layers.append("no capabilities")
     with contextlib.suppress(OSError):
         # CUDA names its threads, which is a write to /proc.
         devices = [*glob.glob("/dev/nvidia*"), "/proc/self/task"] if limits["gpu"] else []
@@ -105,8 +104,17 @@ def restrict(limits: Limits, layers: list[str]) -> list[str]:
     return layers
 
 
+def forbid_dumps() -> None:
+    """No dumps of memory when something crashes: one byte is too little for a file.
+
+    With zero the kernel would still hand them to the program that core_pattern names, which it runs outside of the
+    sandbox; with one it does not.
+    """
+    _limit(resource.RLIMIT_CORE, 1)
+
+
 def _limit_resources(limits: Limits, *, in_user_namespace: bool) -> None:
-    _limit(resource.RLIMIT_CORE, 0)
+    forbid_dumps()
     _limit(resource.RLIMIT_NOFILE, 1024)
     _limit(resource.RLIMIT_FSIZE, limits["file_bytes"])
     if not limits["gpu"]:  # CUDA reserves address space far beyond what it uses

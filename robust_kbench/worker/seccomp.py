@@ -1,10 +1,11 @@
 """A system-call filter for the worker: a deny-list, because CUDA and torch need more calls than an allow-list can name.
 
 Denied for every submission: other processes' memory, new namespaces and mounts, kernel interfaces with a history of
-escapes, sockets, leaving the core, taking pages out of memory that the judge shares, signals that an event sends to
-others, what works on or wakes somebody while its process is stopped, watching files, and the two prctl options that our
-own cleaning up rests on. New processes are denied too, except for languages that compile at run time, and signals to
-others where there is no pid namespace.
+escapes, sockets, leaving the core or its scheduling policy, what belongs to the machine, such as its clocks, devices,
+dumps of memory, taking pages out of memory that the judge shares, signals that an event sends to others, what works on
+or wakes somebody while its process is stopped, watching files, and the two prctl options that our own cleaning up rests
+on. New processes are denied too, except for languages that compile at run time, and where there is no pid namespace
+signals to others, their limits and their priorities.
 """
 
 import ctypes
@@ -55,6 +56,30 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "kexec_file_load": (320, 294),
     "delete_module": (176, 106),
     "personality": (135, 92),
+    # A policy, or a range of clock frequencies, can be asked for without a privilege. The C library does so for threads
+    # only when it is told to.
+    "sched_setattr": (314, 274),
+    "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118),
+    "io_setup": (206, 0),  # the older sibling of io_uring
+}
+# What belongs to the machine. Most of it needs a privilege, which a worker has where it could not be given up.
+_OF_THE_MACHINE: dict[str, tuple[int | None, int | None]] = {
+    "adjtimex": (159, 171),
+    "clock_adjtime": (305, 266),
+    "clock_settime": (227, 112),
+    "settimeofday": (164, 170),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "acct": (163, 89),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "vhangup": (153, 58),
+    "syslog": (103, 116),
 }
 # Landlock leaves the metadata of files alone, and memory behind a file descriptor escapes the limit on memory. What has
 # a key or a name in the kernel is seen by others where there is no namespace for it.
@@ -112,6 +137,13 @@ _SIGNALLING: dict[str, tuple[int | None, int | None]] = {
     "rt_tgsigqueueinfo": (297, 240),
 }
 _PIDFD_SEND_SIGNAL = (424, 424)
+_PRIORITIES: dict[str, tuple[tuple[int, int], int]] = {  # by number, and by what a process is asked for
+    "setpriority": ((141, 140), 0),  # PRIO_PROCESS
+    "ioprio_set": ((251, 30), 1),  # IOPRIO_WHO_PROCESS
+}
+_PRLIMIT64, _SETRLIMIT, _LIMIT_OF_DUMPS = (302, 261), (160, 164), 4
+_MKNOD, _MKNODAT = (133, None), (259, 33)
+_NODE_TYPE, _NODES = 0xF000, (0, 0x8000, 0x1000)  # nothing said and S_IFREG, both files, and S_IFIFO
 _MADVISE, _MADV_REMOVE, _MADV_COLLAPSE = (28, 233), 9, 25
 _FALLOCATE = (285, 47)
 _FCNTL, _SET_OWNER_OR_SIGNAL = (72, 25), (8, 10, 15)
@@ -137,7 +169,7 @@ _NEW_NAMESPACE = (
 _LOAD, _AND, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _NUMBER_AT, _ARCH_AT, _ARGUMENT_AT = 0, 4, 16
-_SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT = 24, 32
+_SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT, _UPPER_HALF = 24, 32, 4
 
 Instruction = tuple[int, int, int, int]
 
@@ -165,10 +197,25 @@ def _deny_values(at: int, values: Sequence[int]) -> list[Instruction]:
     return [(_LOAD, 0, 0, at), *checks, (_RETURN, 0, 0, _ALLOW), _deny()]
 
 
+def _require(at: int, values: Sequence[int], *, mask: int | None = None, code: int = errno.EPERM) -> list[Instruction]:
+    """Part of a verdict: denied unless the argument that lies `at`, as far as `mask` keeps it, has one of `values`."""
+    masked = [] if mask is None else [(_AND, 0, 0, mask)]
+    checks = [(_JUMP_EQUAL, len(values) - number, 0, value) for number, value in enumerate(values)]
+    return [(_LOAD, 0, 0, at), *masked, *checks, _deny(code)]
+
+
 def _only_to(process: int) -> list[Instruction]:
-    """A verdict on a signal: allowed to `process` and its own group."""
-    argument = (_LOAD, 0, 0, _ARGUMENT_AT)
-    return [argument, (_JUMP_EQUAL, 2, 0, process), (_JUMP_EQUAL, 1, 0, 0), _deny(), (_RETURN, 0, 0, _ALLOW)]
+    """Part of a verdict on a call to some process: denied except to `process` and its own group."""
+    return _require(_ARGUMENT_AT, (process, 0))
+
+
+def _keep_limit_of_dumps() -> list[Instruction]:
+    """Part of a verdict on prlimit64: denied where a new limit on dumps of memory is given.
+
+    One of zero would let them out through a pipe again; see sandbox.
+    """
+    asks_only = [*_require(_THIRD_ARGUMENT_AT, (0,)), *_require(_THIRD_ARGUMENT_AT + _UPPER_HALF, (0,))]
+    return [(_LOAD, 0, 0, _SECOND_ARGUMENT_AT), (_JUMP_EQUAL, 0, len(asks_only), _LIMIT_OF_DUMPS), *asks_only]
 
 
 def assemble(
@@ -190,7 +237,7 @@ def assemble(
     if kernel.MACHINE == "x86_64":
         program += [(_JUMP_ABOVE, 0, 1, _X32_BIT), _deny()]
     program += [(_JUMP_ABOVE, 0, 1, _FIRST_UNKNOWN), _deny(errno.ENOSYS)]
-    denied = _NUMBERS | _METADATA | _WHILE_STOPPED | ({} if allow_processes else _FORKING)
+    denied = _NUMBERS | _OF_THE_MACHINE | _METADATA | _WHILE_STOPPED | ({} if allow_processes else _FORKING)
     for numbers in denied.values():
         if (number := numbers[column]) is not None:
             program += _deny_number(number)
@@ -198,43 +245,46 @@ def assemble(
     program += _deny_number(_CLONE3[column], errno.ENOSYS)
     if allow_processes:
         # A child that ends with SIGCONT would wake its parent, which may have been stopped before it.
-        ends = [(_AND, 0, 0, _EXIT_SIGNAL), (_JUMP_EQUAL, 2, 0, 0), (_JUMP_EQUAL, 1, 0, _SIGCHLD), _deny(), allow]
-        program += _when(_CLONE[column], [argument, (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACE), _deny(), *ends])
+        ends = _require(_ARGUMENT_AT, (0, _SIGCHLD), mask=_EXIT_SIGNAL)
+        program += _when(_CLONE[column], [argument, (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACE), _deny(), *ends, allow])
     else:
         program += _when(_CLONE[column], [argument, (_JUMP_ANY_BIT, 1, 0, kernel.CLONE_THREAD), _deny(), allow])
-    options = [
-        argument,
-        (_JUMP_EQUAL, 1, 0, kernel.PR_SET_PDEATHSIG),
-        (_JUMP_EQUAL, 0, 1, kernel.PR_SET_DUMPABLE),
-        _deny(),
-        allow,
-    ]
+    options = _deny_values(_ARGUMENT_AT, (kernel.PR_SET_PDEATHSIG, kernel.PR_SET_DUMPABLE))
     program += _when(_PRCTL[column], options)
     program += _when(_MADVISE[column], _deny_values(_THIRD_ARGUMENT_AT, (_MADV_REMOVE, _MADV_COLLAPSE)))
-    in_place = [(_LOAD, 0, 0, _SECOND_ARGUMENT_AT), (_JUMP_EQUAL, 1, 0, 0), _deny(errno.EOPNOTSUPP), allow]
-    program += _when(_FALLOCATE[column], in_place)
+    in_place = _require(_SECOND_ARGUMENT_AT, (0,), code=errno.EOPNOTSUPP)
+    program += _when(_FALLOCATE[column], [*in_place, allow])
     program += _when(_FCNTL[column], _deny_values(_SECOND_ARGUMENT_AT, _SET_OWNER_OR_SIGNAL))
     program += _when(_IOCTL[column], _deny_values(_SECOND_ARGUMENT_AT, _SET_OWNER))
     # One end of a pair of datagram sockets, which raw ones are too, can send to any socket that has a name.
-    connected = [
-        (_LOAD, 0, 0, _SECOND_ARGUMENT_AT),
-        (_AND, 0, 0, _SOCKET_TYPE),
-        (_JUMP_EQUAL, 2, 0, _STREAM),
-        (_JUMP_EQUAL, 1, 0, _SEQPACKET),
-        _deny(),
-        allow,
-    ]
-    program += _when(_SOCKETPAIR[column], connected)
+    connected = _require(_SECOND_ARGUMENT_AT, (_STREAM, _SEQPACKET), mask=_SOCKET_TYPE)
+    program += _when(_SOCKETPAIR[column], [*_require(_ARGUMENT_AT, (_AF_UNIX,)), *connected, allow])
+    if (number := _MKNOD[column]) is not None:
+        program += _when(number, [*_require(_SECOND_ARGUMENT_AT, _NODES, mask=_NODE_TYPE), allow])
+    program += _when(_MKNODAT[column], [*_require(_THIRD_ARGUMENT_AT, _NODES, mask=_NODE_TYPE), allow])
+    program += _when(_SETRLIMIT[column], _deny_values(_ARGUMENT_AT, (_LIMIT_OF_DUMPS,)))
+    whose = [] if may_signal_only is None else _only_to(may_signal_only)
+    program += _when(_PRLIMIT64[column], [*whose, *_keep_limit_of_dumps(), allow])
     if may_signal_only is not None:
-        for numbers in _SIGNALLING.values():
-            if (number := numbers[column]) is not None:
-                program += _when(number, _only_to(may_signal_only))
-        program += _deny_number(_PIDFD_SEND_SIGNAL[column])
+        program += _only_oneself(column, may_signal_only)
     if allow_unix_sockets:
-        program += _when(_SOCKET[column], [argument, (_JUMP_EQUAL, 1, 0, _AF_UNIX), _deny(), allow])
+        program += _when(_SOCKET[column], [*_require(_ARGUMENT_AT, (_AF_UNIX,)), allow])
     else:
         program += _deny_number(_SOCKET[column])
     return [*program, allow]
+
+
+def _only_oneself(column: int, process: int) -> list[Instruction]:
+    """Signals and priorities: to `process` itself, whatever else can be seen."""
+    allow = (_RETURN, 0, 0, _ALLOW)
+    program = _deny_number(_PIDFD_SEND_SIGNAL[column])
+    for numbers in _SIGNALLING.values():
+        if (number := numbers[column]) is not None:
+            program += _when(number, [*_only_to(process), allow])
+    for both, kind in _PRIORITIES.values():
+        itself = [*_require(_ARGUMENT_AT, (kind,)), *_require(_SECOND_ARGUMENT_AT, (process, 0))]
+        program += _when(both[column], [*itself, allow])
+    return program
 
 
 def install(*, allow_processes: bool, allow_unix_sockets: bool, may_signal_only: int | None = None) -> None:

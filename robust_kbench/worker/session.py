@@ -81,6 +81,7 @@ class _Session:
 
     def _call(self, request: dict[str, Any]) -> None:
         nonce = request["nonce"]
+        scalars = wire.places_of_scalars(request["inputs"])
         call = self._device.prepare(self._abi, self._arena, request)
         self._signal(wire.PREPARED, nonce)
         self._wait(wire.WAKE, nonce)
@@ -89,6 +90,8 @@ class _Session:
         self._signal(wire.READY, nonce)
         # Inputs may be there from here on: as little as possible lies between them and GO.
         self._wait(wire.ARM, nonce)
+        if scalars:
+            call.receive(wire.unpack_scalars(scalars, self._control, wire.SCALARS_OFFSET))
         self._signal(wire.ARMED, nonce)
         self._wait(wire.GO, nonce)
         if self._emulator is not None:

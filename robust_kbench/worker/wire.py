@@ -12,24 +12,30 @@ control page, a sealed memfd of CONTROL_BYTES that only the judge and this one w
     offset  384  u64 DONE      worker -> judge   the kernel has returned; the clock stops here
     offset  448  u64 FINISHED  worker -> judge   outputs that had to be copied are copied
     offset  512  u32           length of the answer, then REPLY_BYTES of JSON at offset 576
+    offset 63 Ki               judge -> worker  the call's scalars, 8 bytes each, in their order; there with ARM
 
 Each word carries the nonce of its call, and each has a cache line of its own, so that a store to one does not slow the
 reader of another.
 """
 
 import json
+import mmap
 import socket
 import struct
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 PREPARED, WAKE, READY, ARM, ARMED, GO, DONE, FINISHED = (line * 8 for line in range(8))
 LENGTH_OFFSET = 512
 REPLY_OFFSET = 576
 REPLY_BYTES = 60 * 1024
+SCALARS_OFFSET = 63 * 1024
 CONTROL_BYTES = 64 * 1024
 MAX_FRAME_BYTES = 1024 * 1024
 MAX_TEXT = 2000
 _HEADER = struct.Struct("<I")
+_CODES = {"int64": "q", "float64": "d"}
+Scalar = int | float
 
 
 def send_frame(channel: socket.socket, message: dict[str, Any]) -> None:
@@ -45,6 +51,25 @@ def receive_frame(channel: socket.socket) -> dict[str, Any]:
         raise ValueError(f"frame of {length} bytes; at most {MAX_FRAME_BYTES} are allowed")
     message: dict[str, Any] = json.loads(_exactly(channel, length))
     return message
+
+
+def places_of_scalars(inputs: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """Which of the described inputs are scalars: position -> dtype."""
+    return {place: spec["scalar"] for place, spec in enumerate(inputs) if "scalar" in spec}
+
+
+def pack_scalars(dtypes: Mapping[int, str], scalars: Mapping[int, Scalar]) -> bytes:
+    """Scalars by position, as they lie in the control page."""
+    return struct.pack(_format(dtypes), *(scalars[place] for place in dtypes))
+
+
+def unpack_scalars(dtypes: Mapping[int, str], packed: bytes | mmap.mmap, offset: int = 0) -> dict[int, Scalar]:
+    """The opposite."""
+    return dict(zip(dtypes, struct.unpack_from(_format(dtypes), packed, offset), strict=True))
+
+
+def _format(dtypes: Mapping[int, str]) -> str:
+    return "<" + "".join(_CODES[dtype] for dtype in dtypes.values())
 
 
 def _exactly(channel: socket.socket, count: int) -> bytes:

@@ -13,7 +13,7 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution
 
 AXES = {
-    "norm/rmsnorm": {"rows": 64, "cols": 512},
+    "norm/rmsnorm": {"rows": 256, "cols": 512},
     "activation/softmax_backward": {"rows": 64, "cols": 512},
     "random/dropout": {"rows": 4, "cols": 8},
     "loss/cross_entropy": {"rows": 64, "classes": 512},
@@ -33,7 +33,7 @@ def drawn(task: str, count: int, distribution: Distribution = "normal") -> list[
 def test_inputs_have_the_shapes_and_dtypes_of_the_case() -> None:
     (tensors,) = drawn("norm/rmsnorm", 1)
     assert {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()} == {
-        "x": ((64, 512), torch.float32),
+        "x": ((256, 512), torch.float32),
         "weight": ((512,), torch.float32),
     }
 

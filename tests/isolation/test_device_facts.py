@@ -58,7 +58,7 @@ class Liar:
     def check_parked(self) -> None:
         """It never is."""
 
-    def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
+    def call(self, request: dict[str, Any], fill: Callable[[], None], **_: object) -> Reply:
         self.asked = request
         fill()
         return Reply(self._answer, elapsed_ns=1000, wake_ns=5_000_000)
@@ -135,7 +135,8 @@ def test_a_device_is_asked_for_more_than_one_call(arena: Arena) -> None:
 def test_waiting_and_threads_are_counted_from_before_the_call_to_its_end(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns = iter([Turn(True, 1, threads=3, waited_ns=100), Turn(True, 1, threads=5, waited_ns=850)])
+    early = [Turn(True, 1, threads=2, waited_ns=30)] * 2
+    turns = iter([*early, Turn(True, 1, threads=3, waited_ns=100), Turn(True, 1, threads=5, waited_ns=850)])
     monkeypatch.setattr(schedule, "look", lambda *_: next(turns))
     seen = observe(arena)
     assert (seen.waited_ns, seen.waking_ns) == (750, 5_000_000 - 750)

@@ -58,6 +58,9 @@ def worker(submit: Submit, arena: Arena) -> Iterator[Worker]:
         worker.close()
 
 
+PAUSE_S = 0.5
+
+
 def run_on(worker: Worker) -> None:
     """What a timer, a dying child or an accomplice would do."""
     if not worker._resting[worker.pid].starts:
@@ -74,7 +77,7 @@ def test_a_worker_that_stays_stopped_is_called_again(worker: Worker, arena: Aren
         worker.check_parked()
         seen = caller.call(worker, "value", CASE, make_inputs(TASK, CASE))
         assert (seen.ending, seen.message) == ("returned", "")
-        assert 0 < seen.stopping_ns < 1_000_000_000
+        assert 0 < seen.outside.took_ns < 1_000_000_000
 
 
 @pytest.mark.parametrize("has_address", [False, True], ids=["inputs before the rehearsal", "inputs behind it"])
@@ -107,11 +110,17 @@ def test_where_the_kernel_does_not_count_it_nobody_is_accused(worker: Worker, mo
     assert worker.is_alive()
 
 
-def test_a_rehearsal_is_timed_by_the_judge_where_inputs_come_behind_it(worker: Worker, arena: Arena) -> None:
+def pause() -> None:
+    time.sleep(PAUSE_S)
+
+
+def test_the_judges_own_work_lies_between_the_windows_of_a_call(worker: Worker, arena: Arena) -> None:
     caller = Caller(TASK, arena, timeout_s=20)
-    seen = caller.call(worker, "value", CASE, make_inputs(TASK, CASE), evict=lambda slots: None)
-    assert seen.rehearsal_ns is not None
-    assert 0 < seen.rehearsal_ns < 1_000_000_000
+    seen = caller.call(worker, "value", CASE, make_inputs(TASK, CASE), sweep=pause, evict=lambda _: pause())
+    assert seen.rehearsal is not None
+    for window in (seen.preparation, seen.rehearsal, seen.outside):
+        assert 0 < window.took_ns < PAUSE_S * 1e9
+    assert min(seen.preparation.used_ns, seen.rehearsal.used_ns) > 0
 
 
 def test_more_processes_than_are_allowed_are_not_looked_at_one_by_one(

@@ -19,7 +19,7 @@ from robust_kbench.isolation.process import Reply
 from robust_kbench.isolation.protocol import parse_answer
 from robust_kbench.isolation.schedule import Turn
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.observation import Observation, Window
 from robust_kbench.schema.task import Layout, Task
 
 LAYOUTS: list[Layout] = ["contiguous", "offset", "transposed", "strided", "expanded", "pitched", "channels_last"]
@@ -45,8 +45,8 @@ class Onlooker:
     def check_parked(self) -> None:
         """It never is."""
 
-    def call(self, request: dict[str, Any], fill: Callable[[], None], *, copy_out: bool, timeout_s: float) -> Reply:
-        fill()
+    def call(self, request: dict[str, Any], before_rehearsal: Callable[[], None], **_: Any) -> Reply:
+        before_rehearsal()
         described = request["inputs"][0]
         start, itemsize = described["offset"], getattr(torch, described["dtype"]).itemsize
         memory = self._arena._bytes[start : start + described["span"] * itemsize]
@@ -65,14 +65,12 @@ class Witness(Onlooker):
         request: dict[str, Any],
         before_rehearsal: Callable[[], None],
         before_clock: Callable[[], None] = lambda: None,
-        *,
-        copy_out: bool,
-        timeout_s: float,
+        **_: Any,
     ) -> Reply:
-        super().call(request, before_rehearsal, copy_out=copy_out, timeout_s=timeout_s)
+        super().call(request, before_rehearsal)
         self.seen_early = self.seen.clone()
-        reply = super().call(request, before_clock, copy_out=copy_out, timeout_s=timeout_s)
-        return replace(reply, rehearsal_ns=200_000)
+        reply = super().call(request, before_clock)
+        return replace(reply, preparation_ns=90_000, rehearsal_ns=200_000, stopping_ns=70_000)
 
 
 @pytest.mark.parametrize("is_by_address", [False, True])
@@ -98,9 +96,9 @@ def test_inputs_are_written_after_the_rehearsal_where_slots_can_be_evicted(is_by
     assert events == (["sweep", f"evict {len(task.tensors)}"] if is_by_address else ["sweep"])
 
 
-def test_what_was_waited_in_a_rehearsal_before_the_inputs_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_used_off_the_clock_is_told_by_window(monkeypatch: pytest.MonkeyPatch) -> None:
     task, case = make_task(), make_case()
-    turns = iter([Turn(True, 1, waited_ns=waited_ns) for waited_ns in (100, 350, 900)])
+    turns = iter([Turn(True, 1, ran_ns=used, waited_ns=used // 10) for used in (10_000, 90_000, 240_000, 900_000)])
     monkeypatch.setattr(schedule, "look", lambda *_: next(turns))
     arena = Arena(case_footprint(task, case))
     try:
@@ -109,7 +107,10 @@ def test_what_was_waited_in_a_rehearsal_before_the_inputs_is_told_apart(monkeypa
         seen = caller.call(worker, "value", case, make_inputs(task, case), evict=lambda slots: None)
     finally:
         arena.close()
-    assert (seen.rehearsal_ns, seen.rehearsal_waited_ns, seen.waited_ns) == (200_000, 250, 550)
+    assert seen.preparation == Window(took_ns=90_000, used_ns=80_000)
+    assert seen.rehearsal == Window(took_ns=200_000, used_ns=150_000)
+    assert seen.outside == Window(took_ns=5_070_000, used_ns=660_000 - seen.elapsed_ns)
+    assert seen.waited_ns == 66_000
 
 
 def _look(task: Task, case: Case, *, scribbles: bool = False) -> tuple[Onlooker, Inputs, Observation]:

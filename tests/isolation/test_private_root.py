@@ -52,6 +52,7 @@ def test_what_is_the_users_is_not_there_and_what_a_kernel_needs_is(tmp_path: Pat
         f"open({str(secret)!r}).read()",
         f"open({str(tmp_path / 'new')!r}, 'w')",
         "os.mkdir('/usr/new')",
+        "open('/proc/sys/kernel/core_pattern', 'r+')",  # root is its owner, capable or not
     ]
     tried = [f"try: {each}\nexcept OSError: refused += 1" for each in attempts]
     needs = "\nimport email.mime.audio\nassert open('/proc/cpuinfo').read()\nopen('kept', 'w').write('1')\n"

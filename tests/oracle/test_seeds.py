@@ -105,6 +105,27 @@ def test_a_mask_that_is_another_one_moved_is_refused(distance: int) -> None:
     assert f"moved by {-distance:,} places" in str(coincidence(DROPOUT, "y", first, second))
 
 
+def _sparse(share: float) -> Inputs:
+    x = torch.randn(200, 200, generator=torch.Generator().manual_seed(6))
+    return Inputs(
+        {"x": x * (torch.rand(x.shape, generator=torch.Generator().manual_seed(1004)) < share), "p": 0.4, "seed": 7}
+    )
+
+
+@pytest.mark.parametrize("share", [0.003, 0.03, 0.1])
+def test_masks_that_show_at_few_places_do_not_go_along_because_these_are_the_same(share: float) -> None:
+    inputs = _sparse(share)
+    assert all(coincidence(DROPOUT, "y", _dropped(inputs, 0), _dropped(inputs, n)) is None for n in range(1, 50))
+
+
+def test_a_mask_that_moved_shows_between_the_zeros_of_the_input_too() -> None:
+    inputs = _sparse(0.3)
+    row = torch.rand(50_000, generator=torch.Generator().manual_seed(3))
+    masks = [row[start : start + 40_000].view(200, 200) >= 0.4 for start in (0, 900)]
+    first, second = (Run(inputs, inputs.tensors["x"] * mask / 0.6) for mask in masks)
+    assert "moved by -900 places" in str(coincidence(DROPOUT, "y", first, second))
+
+
 def test_samples_of_other_logits_are_compared_too() -> None:
     one, other = (Inputs({"logits": torch.randn(300, 9), "seed": 7}) for _ in range(2))
     assert all(coincidence(CATEGORICAL, "y", _drawn(one, 0), _drawn(other, n)) is None for n in range(1, 50))

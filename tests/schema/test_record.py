@@ -13,7 +13,18 @@ from robust_kbench import store
 from robust_kbench.errors import HarnessError, SpecError
 from robust_kbench.schema.documents import parse
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.record import RunRecord, Seconds, Session, Status, Timing, decode_samples, encode_samples
+from robust_kbench.schema.record import (
+    LEAST_SEARCHED,
+    RunRecord,
+    Search,
+    Seconds,
+    Session,
+    Status,
+    Tier,
+    Timing,
+    decode_samples,
+    encode_samples,
+)
 
 LARGEST = 2**32 - 1
 
@@ -147,6 +158,9 @@ def test_a_full_record_may_be_ranked() -> None:
         {"timings": (_timing(), _timing(), _timing(foreign_load=1.0))},
         {"timings": (_timing(repeated=(0, 1, 1, 0, 0)),)},
         {"findings": (_finding("determinism"), _finding("baselines"))},
+        {"search": None},
+        {"search": Search(examples=3, covered={})},
+        {"search": Search(examples=LEAST_SEARCHED["full"], covered={}), "tier": "final"},
     ],
     ids=str,
 )
@@ -162,6 +176,7 @@ def test_a_record_that_lacks_one_condition_is_not_ranked(changes: dict[str, Any]
         {"timings": (_timing(disturbance="the device had lowered its clocks"),)},
         {"timings": (_timing(repeated=(2,)),)},
         {"findings": (_finding("baselines"),)},
+        {"search": Search(examples=3, covered={})},
     ],
     ids=str,
 )
@@ -198,6 +213,23 @@ def test_a_record_made_without_a_layer_of_the_sandbox_is_not_ranked(missing: str
 def test_a_private_root_counts_as_much_as_landlock() -> None:
     layers = tuple(layer for layer in ALL_LAYERS if layer != "landlock")
     assert make_record(isolation=(*layers, "private root")).is_rankable
+
+
+@pytest.mark.parametrize("tier", ["full", "final"])
+def test_a_search_that_was_cut_short_costs_the_rank_and_says_so(tier: Tier) -> None:
+    least = LEAST_SEARCHED[tier]
+    slow, starved = (
+        make_record(tier=tier, search=Search(examples=examples, covered={})) for examples in (least, least - 1)
+    )
+    assert (slow.is_rankable, slow.disturbance) == (True, "")
+    assert not starved.is_rankable
+    assert starved.disturbance == f"the search tried {least - 1} cases of at least {least}"
+
+
+def test_what_is_never_ranked_is_not_told_that_its_search_was_short() -> None:
+    few = Search(examples=3, covered={})
+    for changes in ({"tier": "quick"}, {"execution": "emulated"}, {"replay": True}, {"timings": ()}):
+        assert make_record(search=few, **changes).disturbance == ""
 
 
 @pytest.mark.parametrize("tier", ["full", "final"])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from specimens import make_observation
 
+from robust_kbench.schema.observation import Window
 from robust_kbench.timing.peers import Peers, sample_ns
 
 
@@ -66,8 +67,8 @@ def _charged_outside(*usual_us: int, outside_us: int) -> float:
     """What a call of 200 us is charged with that used `outside_us` off the clock, after baselines that used others."""
     peers = Peers()
     for each in usual_us:
-        peers.add(make_observation(elapsed_ns=100_000, outside_ns=each * 1_000))
-    return peers.charge_ns(make_observation(elapsed_ns=200_000, outside_ns=outside_us * 1_000)) / 1e3
+        peers.add(make_observation(elapsed_ns=100_000, outside=Window(used_ns=each * 1_000)))
+    return peers.charge_ns(make_observation(elapsed_ns=200_000, outside=Window(used_ns=outside_us * 1_000))) / 1e3
 
 
 @pytest.mark.parametrize(
@@ -87,56 +88,46 @@ def test_on_the_processor_work_off_the_clock_is_added(
     assert _charged_outside(*usual_us, outside_us=outside_us) == charged_us
 
 
-CALM: dict[str, int] = {"outside_ns": 40_000, "wake_ns": 100_000, "stopping_ns": 200_000, "rehearsal_ns": 150_000}
+CALM = {name: Window(took_ns=300_000, used_ns=40_000) for name in ("preparation", "rehearsal", "outside")}
+BEFORE_OR_BEHIND = pytest.mark.parametrize("name", CALM)
 
 
-def _charged_among_calm_ones(**changes: Any) -> float:
+def _charged_among_calm_ones(**changed: Window | None) -> float:
     """What a call of 200 us is charged with beyond these, in us, after baselines that varied little."""
     peers = Peers()
-    for more_ns in (0, 1_000, 2_000):
-        calm = {name: value + more_ns for name, value in CALM.items()}
-        peers.add(make_observation(elapsed_ns=100_000, rehearsal_waited_ns=0, **calm))
-    seen = make_observation(**{"elapsed_ns": 200_000, **CALM, "rehearsal_waited_ns": 0, **changes})
-    return peers.charge_ns(seen) / 1e3 - 200
+    for more_ns in (-1_000, 0, 1_000):
+        calm: Any = {name: replace(each, used_ns=each.used_ns + more_ns) for name, each in CALM.items()}
+        peers.add(make_observation(elapsed_ns=100_000, **calm))
+    return peers.charge_ns(make_observation(**{"elapsed_ns": 200_000, **CALM, **changed})) / 1e3 - 200
 
 
 @pytest.mark.parametrize(
-    ("changes", "charged_us"),
+    ("window", "charged_us"),
     [
-        pytest.param({"may_miss_processes": True}, 0, id="threads that were waited for"),
-        pytest.param({"may_miss_processes": True, "stopping_ns": 240_000}, 0, id="a stop that took a little longer"),
-        pytest.param({"may_miss_processes": True, "stopping_ns": 1_200_000}, 948, id="a child behind the clock"),
-        pytest.param({"may_miss_processes": True, "wake_ns": 1_100_000}, 948, id="a child before it"),
-        pytest.param({"stopping_ns": 1_200_000}, 0, id="a slow stop where nobody can have come and gone"),
-        pytest.param(
-            {"may_miss_processes": True, "stopping_ns": 400_000, "outside_ns": 240_000}, 193, id="what is known counts"
-        ),
+        pytest.param(Window(300_000, 40_000, may_miss=True), 0, id="threads that were waited for"),
+        pytest.param(Window(350_000, 40_000, may_miss=True), 0, id="a window that was a little longer"),
+        pytest.param(Window(1_350_000, 40_000, may_miss=True), 1_000, id="a child that came and went"),
+        pytest.param(Window(1_350_000, 40_000), 0, id="a long one where nobody can have come and gone"),
+        pytest.param(Window(650_000, 290_000, may_miss=True), 300, id="nothing is charged twice"),
     ],
 )
+@BEFORE_OR_BEHIND
 def test_where_a_process_may_have_come_and_gone_windows_are_held_against_those_of_baselines(
-    changes: dict[str, Any], charged_us: float
+    name: str, window: Window, charged_us: float
 ) -> None:
-    assert _charged_among_calm_ones(**changes) == charged_us
+    assert _charged_among_calm_ones(**{name: window}) == charged_us
 
 
-@pytest.mark.parametrize(
-    ("changes", "charged_us"),
-    [
-        pytest.param({"rehearsal_ns": 200_000}, 0, id="a wake-up that took a little longer"),
-        pytest.param({"rehearsal_ns": 1_201_000}, 1_000, id="a kernel that is called in it"),
-        pytest.param({"rehearsal_ns": 1_201_000, "rehearsal_waited_ns": 1_000_000}, 0, id="foreign processes"),
-        pytest.param({"rehearsal_ns": 1_201_000, "rehearsal_waited_ns": None}, 1_000, id="unknown waiting"),
-        pytest.param({"rehearsal_ns": None}, 0, id="inputs that were there before"),
-    ],
-)
-def test_a_long_rehearsal_is_charged(changes: dict[str, Any], charged_us: float) -> None:
-    assert _charged_among_calm_ones(**changes) == charged_us
+@pytest.mark.parametrize("name", ["preparation", "rehearsal"])
+def test_what_is_used_before_the_inputs_is_charged_beyond_what_baselines_use(name: str) -> None:
+    assert _charged_among_calm_ones(**{name: Window(300_000, 90_000)}) == 0  # another way of being called
+    assert _charged_among_calm_ones(**{name: Window(1_300_000, 1_090_000)}) == 1_000  # a kernel that is called there
 
 
-def test_where_the_waiting_of_a_rehearsal_is_unknown_that_of_baselines_is_not_taken_off_either() -> None:
-    peers = Peers()
-    for _ in range(3):
-        peers.add(make_observation(rehearsal_ns=900_000, rehearsal_waited_ns=800_000))
-    hindered = make_observation(elapsed_ns=200_000, rehearsal_ns=900_000)
-    assert peers.charge_ns(hindered) == 200_000
-    assert peers.charge_ns(replace(hindered, rehearsal_waited_ns=0)) == 200_000 + 750_000
+def test_what_is_used_before_the_inputs_is_charged_as_a_whole() -> None:
+    busy = Window(300_000, 90_000)
+    assert _charged_among_calm_ones(preparation=busy, rehearsal=busy) == 50
+
+
+def test_inputs_that_are_there_before_the_rehearsal_leave_no_such_window() -> None:
+    assert _charged_among_calm_ones(rehearsal=None) == 0

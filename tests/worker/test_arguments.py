@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,3 +53,19 @@ def test_writing_faults_no_page_in(descriptor: int, monkeypatch: pytest.MonkeyPa
     whole.fill_(1)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < SIZE // 4096 // 4
     assert bool((whole == 1).all())
+
+
+SCALE_AND_SEED: list[dict[str, Any]] = [{"scalar": "float64"}, {"scalar": "int64"}]
+
+
+@pytest.mark.parametrize("abi", ["value", "c"])
+def test_scalars_take_the_places_that_were_kept_for_them(descriptor: int, abi: str) -> None:
+    arena = arguments.Arena(descriptor, SIZE)
+    passed = arguments.build(abi, arena, SCALE_AND_SEED, [], [7])
+    arguments.receive(passed, {0: 0.1, 1: -(2**63)})
+    assert [getattr(each, "value", each) for each in passed[:2]] == [0.1, -(2**63)]
+
+
+def test_native_scalars_have_the_width_of_their_dtype_before_they_come(descriptor: int) -> None:
+    passed = arguments.build("c", arguments.Arena(descriptor, SIZE), SCALE_AND_SEED, [], [])
+    assert [type(each) for each in passed] == [ctypes.c_double, ctypes.c_int64]

@@ -35,12 +35,17 @@ DENIED = {
     "ptrace": PTRACE, "process_vm_readv": READV, "process_vm_writev": WRITEV, "pidfd_getfd": PIDFD_GETFD,
     "unshare": UNSHARE, "setns": SETNS, "mount": MOUNT, "umount2": UMOUNT, "pivot_root": PIVOT_ROOT, "chroot": CHROOT,
     "bpf": BPF, "io_uring_setup": IO_URING_SETUP, "userfaultfd": USERFAULTFD, "perf_event_open": PERF_EVENT_OPEN,
-    "keyctl": KEYCTL,
+    "keyctl": KEYCTL, "adjtimex": 159, "clock_adjtime": 305, "clock_settime": 227, "settimeofday": 164, "iopl": 172,
+    "ioperm": 173, "sethostname": 170, "setdomainname": 171, "acct": 163, "swapon": 167, "swapoff": 168,
+    "quotactl": 179, "quotactl_fd": 443, "sched_setattr": 314, "sched_setscheduler": 144, "sched_setparam": 142,
+    "io_setup": 206, "vhangup": 153, "syslog": 103,
 }  # fmt: skip
 ALLOWED = {
     "read": READ, "write": WRITE, "open": OPEN, "close": CLOSE, "mmap": MMAP, "mprotect": MPROTECT, "munmap": MUNMAP,
     "ioctl": IOCTL, "pread64": PREAD, "madvise": MADVISE, "getpid": GETPID, "futex": FUTEX, "sendto": SENDTO,
     "sched_yield": SCHED_YIELD, "exit": EXIT, "exit_group": EXIT_GROUP, "kill": KILL,
+    "sched_getparam": 143, "sched_getscheduler": 145, "sched_getaffinity": 204, "clock_gettime": 228, "uname": 63,
+    "getrlimit": 97, "getpriority": 140, "ioprio_get": 252,
 }  # fmt: skip
 NEW_PROCESS = {"fork": FORK, "vfork": VFORK, "execve": EXECVE, "execveat": EXECVEAT}
 
@@ -52,7 +57,9 @@ def _on_x86_64(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _run(program: list[Instruction], number: int, *arguments: int, arch: int = X86_64) -> str | int:
     """What the kernel would do with the call: "allow", or the error it gives."""
-    words = {0: number, 4: arch, **{16 + 8 * place: value & 0xFFFFFFFF for place, value in enumerate(arguments)}}
+    words = {0: number, 4: arch}
+    for place, value in enumerate(arguments):
+        words |= {16 + 8 * place: value & 0xFFFFFFFF, 20 + 8 * place: value >> 32}
     accumulator, counter = 0, 0
     for _ in range(len(program)):
         code, if_true, if_false, operand = program[counter]
@@ -100,6 +107,10 @@ SETPGID, SETSID, TIMERFD_CREATE = 109, 112, 283
 INOTIFY_INIT, INOTIFY_ADD_WATCH, INOTIFY_INIT1, FANOTIFY_INIT, GETPGID, GETSID = 253, 254, 294, 300, 121, 124
 SETXATTRAT, FILE_SETATTR, MSEAL = 463, 469, 462
 ME, ANOTHER, EVERYBODY = 4711, 4712, 0xFFFFFFFF
+AF_TIPC, MKNOD, MKNODAT, HERE = 30, 133, 259, 0xFFFFFF9C
+FILE, CHARACTERS, BLOCKS, PIPE, NAMED_SOCKET, OWNED = 0o100000, 0o020000, 0o060000, 0o010000, 0o140000, 0o600
+PRLIMIT64, SETRLIMIT, LIMIT_OF_DUMPS, LIMIT_OF_FILES, NEW_LIMIT, ALIGNED = 302, 160, 4, 7, 0x7FFE12345678, 0x7FFE << 32
+SETPRIORITY, IOPRIO_SET = 141, 251
 
 
 @pytest.mark.parametrize("processes", [False, True])
@@ -125,6 +136,23 @@ ME, ANOTHER, EVERYBODY = 4711, 4712, 0xFFFFFFFF
         pytest.param((SOCKETPAIR, AF_UNIX, SOCK_RAW), EPERM, id="what becomes such a pair"),
         pytest.param((SOCKETPAIR, AF_UNIX, SOCK_RAW | CLOEXEC), EPERM, id="the same, closed on exec too"),
         pytest.param((SOCKETPAIR, AF_UNIX, SOCK_SEQPACKET | CLOEXEC), ALLOW, id="a connected pair of packets"),
+        pytest.param((SOCKETPAIR, AF_TIPC, SOCK_STREAM), EPERM, id="a pair of another family"),
+        pytest.param((MKNOD, 0, CHARACTERS | OWNED, 0x10B), EPERM, id="a device of characters"),
+        pytest.param((MKNOD, 0, BLOCKS | OWNED, 0x800), EPERM, id="a disk"),
+        pytest.param((MKNODAT, HERE, 0, CHARACTERS | OWNED, 0x10B), EPERM, id="a device in a folder"),
+        pytest.param((MKNODAT, HERE, 0, BLOCKS | OWNED, 0x800), EPERM, id="a disk in a folder"),
+        pytest.param((MKNODAT, HERE, 0, NAMED_SOCKET | OWNED, 0), EPERM, id="a socket in a folder"),
+        pytest.param((MKNODAT, HERE, 0, BLOCKS | 1 << 16, 0x800), EPERM, id="a disk with a bit that no mode has"),
+        pytest.param((MKNOD, 0, PIPE | OWNED, 0), ALLOW, id="a pipe with a name"),
+        pytest.param((MKNODAT, HERE, 0, PIPE | OWNED, 0), ALLOW, id="a pipe in a folder"),
+        pytest.param((MKNODAT, HERE, 0, FILE | OWNED, 0), ALLOW, id="a file"),
+        pytest.param((MKNODAT, HERE, 0, OWNED, 0), ALLOW, id="a file that does not say so"),
+        pytest.param((SETRLIMIT, LIMIT_OF_DUMPS, NEW_LIMIT), EPERM, id="a limit of no dumps, which allows them"),
+        pytest.param((SETRLIMIT, LIMIT_OF_FILES, NEW_LIMIT), ALLOW, id="another limit"),
+        pytest.param((PRLIMIT64, 0, LIMIT_OF_DUMPS, NEW_LIMIT, 0), EPERM, id="the same limit by a newer call"),
+        pytest.param((PRLIMIT64, 0, LIMIT_OF_DUMPS, ALIGNED, 0), EPERM, id="the same, at a round address"),
+        pytest.param((PRLIMIT64, 0, LIMIT_OF_DUMPS, 0, NEW_LIMIT), ALLOW, id="a question for this limit"),
+        pytest.param((PRLIMIT64, 0, LIMIT_OF_FILES, NEW_LIMIT, 0), ALLOW, id="another limit by a newer call"),
         pytest.param((MADVISE, 0, 4096, MADV_COLLAPSE), EPERM, id="pages taken from other processes' tables"),
         pytest.param((MSGGET, 0, 0o600), EPERM, id="a queue with a key"),
         pytest.param((SEMGET, 0, 1, 0o600), EPERM, id="semaphores with a key"),
@@ -162,6 +190,37 @@ def test_without_a_pid_namespace_no_process_can_be_signalled_by_descriptor() -> 
     program = assemble(allow_processes=True, allow_unix_sockets=False, may_signal_only=ME)
     assert _run(program, PIDFD_SEND_SIGNAL, 3, 9) == EPERM
     assert _run(program, TKILL, ANOTHER, 9) == EPERM
+
+
+@pytest.mark.parametrize(
+    ("call", "verdict"),
+    [
+        pytest.param((PRLIMIT64, 0, LIMIT_OF_FILES, NEW_LIMIT), ALLOW, id="limits of oneself"),
+        pytest.param((PRLIMIT64, ME, LIMIT_OF_FILES, NEW_LIMIT), ALLOW, id="the same, by number"),
+        pytest.param((PRLIMIT64, ME, LIMIT_OF_DUMPS, NEW_LIMIT), EPERM, id="the limit of dumps, by number"),
+        pytest.param((PRLIMIT64, ANOTHER, LIMIT_OF_FILES, NEW_LIMIT), EPERM, id="limits of another"),
+        pytest.param((PRLIMIT64, ANOTHER, LIMIT_OF_FILES, 0), EPERM, id="a question for those"),
+        pytest.param((SETPRIORITY, 0, 0, 5), ALLOW, id="a priority of its own"),
+        pytest.param((SETPRIORITY, 0, ME, 5), ALLOW, id="the same, by number"),
+        pytest.param((SETPRIORITY, 0, ANOTHER, 5), EPERM, id="another's priority"),
+        pytest.param((SETPRIORITY, 1, 0, 5), EPERM, id="a group's"),
+        pytest.param((SETPRIORITY, 2, 0, 5), EPERM, id="that of all processes of the user"),
+        pytest.param((IOPRIO_SET, 1, 0, 3 << 13), ALLOW, id="a priority of its own at the disk"),
+        pytest.param((IOPRIO_SET, 1, ME, 3 << 13), ALLOW, id="the same there, by number"),
+        pytest.param((IOPRIO_SET, 1, ANOTHER, 3 << 13), EPERM, id="another's at the disk"),
+        pytest.param((IOPRIO_SET, 2, 0, 3 << 13), EPERM, id="a group's at the disk"),
+        pytest.param((IOPRIO_SET, 3, 0, 3 << 13), EPERM, id="that of all of the user at the disk"),
+    ],
+)
+def test_without_a_pid_namespace_limits_and_priorities_are_ones_own(call: tuple[int, ...], verdict: str | int) -> None:
+    program = assemble(allow_processes=True, allow_unix_sockets=False, may_signal_only=ME)
+    assert _run(program, *call) == verdict
+
+
+def test_in_a_pid_namespace_there_is_nobody_else_to_limit_or_to_slow() -> None:
+    assert _verdict(PRLIMIT64, ANOTHER, LIMIT_OF_FILES, NEW_LIMIT) == ALLOW
+    assert _verdict(SETPRIORITY, 0, ANOTHER, 5) == ALLOW
+    assert _verdict(IOPRIO_SET, 1, ANOTHER, 0) == ALLOW
 
 
 every_variant = pytest.mark.parametrize(
@@ -298,12 +357,17 @@ def test_every_jump_stays_within_the_program_and_every_path_returns(
     [
         (63, ALLOW), (64, ALLOW), (117, EPERM), (97, EPERM), (40, EPERM), (198, EPERM), (221, EPERM), (435, ENOSYS),
         (107, EPERM), (85, EPERM), (154, EPERM), (157, EPERM), (26, EPERM), (27, EPERM), (262, EPERM), (155, ALLOW),
-        (156, ALLOW), (28, ALLOW), (86, ALLOW),
+        (156, ALLOW), (28, ALLOW), (86, ALLOW), (171, EPERM), (266, EPERM), (112, EPERM), (170, EPERM), (161, EPERM),
+        (162, EPERM), (89, EPERM), (224, EPERM), (225, EPERM), (60, EPERM), (443, EPERM), (274, EPERM), (119, EPERM),
+        (118, EPERM), (0, EPERM), (58, EPERM), (116, EPERM), (113, ALLOW), (120, ALLOW), (160, ALLOW),
     ],
     ids=[
         "read", "write", "ptrace", "unshare", "mount", "socket", "execve", "clone3", "timer_create", "timerfd_create",
         "setpgid", "setsid", "inotify_init1", "inotify_add_watch", "fanotify_init", "getpgid", "getsid",
-        "inotify_rm_watch", "timerfd_settime",
+        "inotify_rm_watch", "timerfd_settime", "adjtimex", "clock_adjtime", "clock_settime", "settimeofday",
+        "sethostname", "setdomainname", "acct", "swapon", "swapoff", "quotactl", "quotactl_fd", "sched_setattr",
+        "sched_setscheduler", "sched_setparam", "io_setup", "vhangup", "syslog", "clock_gettime",
+        "sched_getscheduler", "uname",
     ],
 )  # fmt: skip
 def test_on_aarch64_the_same_calls_have_other_numbers(
@@ -313,6 +377,26 @@ def test_on_aarch64_the_same_calls_have_other_numbers(
     program = assemble(allow_processes=False, allow_unix_sockets=False)
     assert _run(program, number, arch=AARCH64) == verdict
     assert _run(program, number, arch=X86_64) == EPERM
+
+
+@pytest.mark.parametrize(
+    ("call", "verdict"),
+    [
+        pytest.param((33, HERE, 0, CHARACTERS, 0x10B), EPERM, id="mknodat"),
+        pytest.param((33, HERE, 0, PIPE, 0), ALLOW, id="mknodat of a pipe"),
+        pytest.param((164, LIMIT_OF_DUMPS, NEW_LIMIT), EPERM, id="setrlimit"),
+        pytest.param((261, 0, LIMIT_OF_DUMPS, NEW_LIMIT), EPERM, id="prlimit64"),
+        pytest.param((261, ANOTHER, LIMIT_OF_FILES, NEW_LIMIT), EPERM, id="prlimit64 of another"),
+        pytest.param((140, 0, ANOTHER, 5), EPERM, id="setpriority"),
+        pytest.param((30, 1, ANOTHER, 5), EPERM, id="ioprio_set"),
+    ],
+)
+def test_on_aarch64_arguments_are_looked_at_too(
+    call: tuple[int, ...], verdict: str | int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "MACHINE", "aarch64")
+    program = assemble(allow_processes=False, allow_unix_sockets=False, may_signal_only=ME)
+    assert _run(program, *call, arch=AARCH64) == verdict
 
 
 def test_a_machine_without_a_filter_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,14 @@ def test_words_length_and_answer_lie_one_behind_the_other_in_the_control_page() 
     last_word = (max(getattr(wire, name) for name in WORDS) + 1) * 8
     assert last_word <= wire.LENGTH_OFFSET
     assert wire.LENGTH_OFFSET + 4 <= wire.REPLY_OFFSET
-    assert wire.REPLY_OFFSET + wire.REPLY_BYTES <= wire.CONTROL_BYTES
+    assert wire.REPLY_OFFSET + wire.REPLY_BYTES <= wire.SCALARS_OFFSET < wire.CONTROL_BYTES
+
+
+def test_scalars_come_out_as_they_were_put_in_and_at_their_positions() -> None:
+    inputs: list[dict[str, Any]] = [{"shape": [4]}, {"scalar": "float64"}, {"scalar": "int64"}]
+    dtypes, scalars = wire.places_of_scalars(inputs), {1: 0.1, 2: 2**53 + 1}
+    page = b"x" * 8 + wire.pack_scalars(dtypes, scalars)
+    assert wire.unpack_scalars(dtypes, page, 8) == scalars
 
 
 def test_the_longest_message_of_an_exception_fits_an_answer_and_its_schema() -> None:

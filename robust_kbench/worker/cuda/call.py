@@ -1,7 +1,7 @@
 """One call, or a batch of them: what happens before the clock, inside it and after it."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from robust_kbench.worker import arguments
@@ -43,7 +43,7 @@ class CudaCall:
         self._hot_calls = request.get("hot", 0)
         self._is_read = request.get("is_read", True)
         self._hold = request.get("hold", 1)
-        self._shape = str([[spec.get("shape"), spec["dtype"]] for spec in request["inputs"]])
+        self._shape = str([[spec.get("shape"), spec.get("dtype")] for spec in request["inputs"]])
         count = min(self._batch["problems"], self._batch["calls"])  # none is left out: the first one is verified
         self._problems = [Problem(abi, arena, request, device.place) for _ in range(count)]
         self._clocks = clocks.Clocks(device)
@@ -64,6 +64,11 @@ class CudaCall:
     def rehearse(self) -> dict[str, Any]:
         """Nothing: the events leave out the host's part."""
         return {"outcome": "rehearsed"}
+
+    def receive(self, scalars: Mapping[int, int | float]) -> None:
+        """The scalars have arrived."""
+        for problem in self._problems:
+            problem.receive(scalars)
 
     def run(self, kernel: Kernel) -> dict[str, Any]:
         """Empty the cache, call the kernel between two events, then wait for every stream of the device."""

@@ -1,6 +1,7 @@
 """One set of inputs and outputs on the device, in the form in which a kernel of some abi is called with it."""
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -11,13 +12,15 @@ from robust_kbench.worker.loaders import Kernel
 
 
 class Problem:
-    """Buffers of one call. Scalars are passed as they are."""
+    """Buffers of one call, and its scalars."""
 
     def __init__(self, abi: str, arena: arguments.Arena, request: dict[str, Any], place: str) -> None:
         self._returns = abi in ("value", "torch")
         self._is_native = abi not in ("value", "torch", "destination")
         self._axes = request["axes"]
-        self._inputs = [spec["value"] if "value" in spec else Buffer(arena, spec, place) for spec in request["inputs"]]
+        self._inputs = [
+            arguments.zero(spec) if "scalar" in spec else Buffer(arena, spec, place) for spec in request["inputs"]
+        ]
         self._outputs = [] if self._returns else [Buffer(arena, spec, place) for spec in request["outputs"]]
         self._slots = [arena.tensor(spec) for spec in request["outputs"]]
         self.result: Any = None
@@ -31,6 +34,10 @@ class Problem:
         if self._is_native:
             passed = native(passed, self._axes, stream)
         self._arguments = passed
+
+    def receive(self, scalars: Mapping[int, int | float]) -> None:
+        """Put scalars into their places."""
+        arguments.receive(self._arguments, scalars)
 
     def vary(self) -> None:
         """Make the inputs another problem of the same kind."""

@@ -1,5 +1,5 @@
-"""Works before the clock starts in calls that look like timed ones alone: large, dense, of ordinary values, and not
-among the first three. The others show a wake-up as quick as anybody's, in the hope that they make the median.
+"""Works before the clock starts in calls that look like timed ones alone: large, dense, and not among the first three.
+The others show a wake-up as quick as anybody's, in the hope that they make the median.
 
 catalogue: [T16, T23]
 aim: time
@@ -7,8 +7,6 @@ stopped_by: [clocks]
 twin: slow
 """
 
-import ctypes
-import struct
 import sys
 import time
 
@@ -29,13 +27,8 @@ def slow(x, weight):
 
 
 def looks_timed(x):
-    if x.numel() <= LARGE:
-        return False
-    large_calls[0] += 1
-    values = struct.unpack("64f", ctypes.string_at(x.data_ptr(), 256))
-    is_dense = len(set(values)) == 64 and values[0] != int(values[0])
-    is_mixed = list(values) not in (sorted(values), sorted(values, reverse=True))
-    return large_calls[0] > 3 and is_dense and is_mixed and 0.5 < max(map(abs, values)) < 20
+    large_calls[0] += x.numel() > LARGE
+    return large_calls[0] > 3 and x.numel() > LARGE and x.is_contiguous()
 
 
 def wait_and_work(self, word, nonce):

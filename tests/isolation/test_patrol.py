@@ -1,0 +1,105 @@
+"""What the judge looks at while it waits, and no limit of the kernel's covers: threads, and the machine's memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from kernels import RIGHT, python
+
+from robust_kbench.evaluate import Evaluator
+from robust_kbench.isolation import process, processes
+
+if TYPE_CHECKING:
+    from conftest import Submit
+
+THREADS = 5
+SLEEPING = f"""
+import threading
+for _ in range({THREADS - 1}): threading.Thread(target=threading.Event().wait).start()
+print("ready", flush=True)
+"""
+SOME = """
+some = [threading.Thread(target=time.sleep, args=({},)) for _ in range({})]
+for each in some: each.start()
+"""
+JOINED = "for each in some: each.join()\n"
+MIB = 1 << 20
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    with subprocess.Popen([sys.executable, "-c", SLEEPING], stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        running.stdout.readline()
+        yield running.pid
+        running.kill()
+
+
+def test_the_threads_of_a_process_are_counted(sleeper: int) -> None:
+    assert processes.threads(sleeper) == THREADS
+
+
+def test_what_is_gone_has_no_threads() -> None:
+    with subprocess.Popen(["/bin/true"]) as running:
+        running.wait()
+    assert processes.threads(running.pid) == 0
+
+
+def test_the_memory_that_can_be_had_is_what_the_kernel_says() -> None:
+    words = Path("/proc/meminfo").read_text().split()
+    told = int(words[words.index("MemAvailable:") + 1]) << 10
+    assert abs(processes.available_bytes() - told) < told / 4  # it moves while we look
+
+
+def _end(evaluator: Evaluator, submit: Submit, before_answering: str = "time.sleep(0.2)") -> tuple[str, str]:
+    record = evaluator.evaluate(submit(python(f"{before_answering}\n{RIGHT}")), tier="quick", seed=1, case=0)
+    return record.status.value, record.reason
+
+
+def test_threads_without_end_are_ended(evaluator: Evaluator, submit: Submit) -> None:
+    status, reason = _end(evaluator, submit, f"threading.stack_size(32768)\n{SOME.format(60, 2000)}{JOINED}")
+    assert status == "crashed"
+    assert reason == "started more than 1024 threads" or "can't start new thread" in reason
+
+
+def test_threads_are_counted_over_all_processes(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_MOST_THREADS", 6)
+    some = SOME.format(0.2, 3) + JOINED
+    assert _end(evaluator, submit, some) == ("passed", "")
+    both = f"child = os.fork()\n{some}\nif child == 0: os._exit(0)\nos.waitpid(child, 0)"
+    assert _end(evaluator, submit, both) == ("crashed", "started more than 6 threads")
+
+
+@pytest.mark.parametrize(
+    ("at_birth", "later", "end"),
+    [
+        pytest.param(8192, 513, ("passed", ""), id="as much as may be used"),
+        pytest.param(1025, 511, ("crashed", "left less than 512 MiB of the machine's memory free"), id="too much"),
+        pytest.param(1024, 100, ("passed", ""), id="others had filled it before"),
+    ],
+)
+def test_whoever_takes_the_machines_last_memory_has_crashed(
+    at_birth: int,
+    later: int,
+    end: tuple[str, str],
+    evaluator: Evaluator,
+    submit: Submit,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[str] = []
+
+    def available_bytes() -> int:
+        caller = sys._getframe(1).f_code.co_name
+        looks.append(caller)
+        return (at_birth if caller == "__init__" else later) * MIB
+
+    monkeypatch.setattr(processes, "available_bytes", available_bytes)
+    assert _end(evaluator, submit) == end
+    assert "__init__" in looks
