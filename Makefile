@@ -18,7 +18,7 @@ evaluate: $(STAMP)
 	$(BIN)/kbench evaluate $(EVERYWHERE) $(KERNELS_$(DEVICE)) --device $(DEVICE) --tier quick
 
 # Tests that expect nothing of a time. What is timed in them waits for its turn.
-SIDE_BY_SIDE := tests/audit tests/cases tests/checking tests/cli tests/emulator tests/languages tests/leaderboard tests/oracle \
+SIDE_BY_SIDE := tests/agents tests/audit tests/cases tests/checking tests/cli tests/emulator tests/languages tests/leaderboard tests/oracle \
                 tests/plots tests/profiling tests/schema tests/test_docs.py tests/test_pytest_plugin.py tests/test_search.py
 
 # The fast lane: every fast test, every task's spec, what has changed and a rotating eighth of the rest.

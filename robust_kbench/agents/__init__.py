@@ -1,0 +1,1 @@
+"""Agents that evolve kernels with any language model. They are clients of evaluate(), and judged like anybody."""

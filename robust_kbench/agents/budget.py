@@ -1,0 +1,100 @@
+"""What a run may spend, and what it has spent. Nothing is begun that might exceed a limit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from robust_kbench.errors import UsageError
+from robust_kbench.schema.documents import Strict
+
+
+class Limits(Strict):
+    """Of one run. Only `evaluations` has a default in every preset; the others are unlimited unless they are given."""
+
+    evaluations: int = Field(ge=1, description="candidates that are judged, failures and repetitions included")
+    calls: int | None = Field(default=None, ge=1, description="requests to language models")
+    tokens: int | None = Field(default=None, ge=1, description="of prompts and answers together")
+    usd: float | None = Field(default=None, gt=0, description="by the provider's word, or by the price file")
+
+    @property
+    def bound_calls(self) -> bool:
+        """Whether some call may be one too many, so that calls have to wait for each other."""
+        return (self.calls, self.tokens, self.usd) != (None, None, None)
+
+
+def parse_limits(text: str, usual: Limits) -> Limits:
+    """`evals=45,usd=3`: the limits of a preset, changed. Raises UsageError."""
+    names = {"evals": "evaluations", "evaluations": "evaluations", "calls": "calls", "tokens": "tokens", "usd": "usd"}
+    changed: dict[str, float] = {}
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        if name.strip() not in names:
+            raise UsageError(f"--budget: {name.strip()!r:.40} is no limit; there are evals, calls, tokens and usd")
+        try:
+            changed[names[name.strip()]] = float(value) if name.strip() == "usd" else int(value)
+        except ValueError:
+            raise UsageError(f"--budget: {part.strip()!r:.60} is not of the form evals=45") from None
+    return Limits.model_validate({**usual.model_dump(), **changed})
+
+
+class OutOfBudget(Exception):
+    """The next step might cost more than is left."""
+
+
+@dataclass
+class Spent:
+    """So far."""
+
+    evaluations: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0
+    """None as soon as one call has no known price."""
+
+    @property
+    def tokens(self) -> int:
+        """Of prompts and answers."""
+        return self.input_tokens + self.output_tokens
+
+    def add_call(self, input_tokens: int, output_tokens: int, usd: float | None) -> None:
+        """One more answer."""
+        self.calls += 1
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+        self.usd = None if usd is None or self.usd is None else self.usd + usd
+
+
+@dataclass
+class Budget:
+    """Limits, and what is spent of them."""
+
+    limits: Limits
+    spent: Spent
+
+    @property
+    def evaluations_left(self) -> int:
+        """Candidates that may still be judged."""
+        return self.limits.evaluations - self.spent.evaluations
+
+    @property
+    def calls_left(self) -> float:
+        """Requests that may still be made."""
+        return math.inf if self.limits.calls is None else self.limits.calls - self.spent.calls
+
+    def reserve(self, most_tokens: int, most_usd: float | None) -> None:
+        """Raises OutOfBudget unless a call that costs as much stays within the limits.
+
+        A price that nobody knows fits no limit in dollars.
+        """
+        if self.calls_left < 1:
+            raise OutOfBudget("calls")
+        if self.limits.tokens is not None and self.spent.tokens + most_tokens > self.limits.tokens:
+            raise OutOfBudget("tokens")
+        if self.limits.usd is not None and (
+            most_usd is None or self.spent.usd is None or self.spent.usd + most_usd > self.limits.usd
+        ):
+            raise OutOfBudget("usd")

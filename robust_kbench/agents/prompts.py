@@ -1,0 +1,41 @@
+"""From sections and a template to the text that a role is asked. Templates are files of the package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import resources
+from string import Template
+
+from robust_kbench.agents import replies
+from robust_kbench.agents.context import Block, quoted
+from robust_kbench.agents.preset import Role
+
+_NAME = re.compile(r"[a-z0-9_]+")
+
+
+def render(role: Role, blocks: Sequence[Block], fence: str) -> str:
+    """Who is asked and what for, all sections, and how to answer."""
+    sections = [f"## {block.title}\n{block.text}" for block in blocks]
+    return "\n\n".join([_filled(role.instruction, fence), *sections, _filled(f"answer_{role.answer}", fence)]) + "\n"
+
+
+def note(role: str, text: str) -> Block:
+    """What an earlier role has written, as a section."""
+    return Block(f"Note of the role {role}", quoted(text, 16_000))
+
+
+def look_again() -> str:
+    """What a verifier is asked after its first answer."""
+    return _filled("look_again", "")
+
+
+def _filled(name_or_text: str, fence: str) -> str:
+    text = _template(name_or_text) if _NAME.fullmatch(name_or_text) else name_or_text
+    return Template(text).safe_substitute(fence=fence, begin=replies.BEGIN, end=replies.END).strip()
+
+
+@lru_cache
+def _template(name: str) -> str:
+    return (resources.files("robust_kbench.agents") / "prompts" / f"{name}.md").read_text()

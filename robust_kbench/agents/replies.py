@@ -1,0 +1,115 @@
+"""From what a language model wrote to a kernel, a plan or a verdict. Nothing in a reply is trusted or executed here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+BEGIN, END = "<<<IMPROVE BEGINS>>>", "<<<IMPROVE ENDS>>>"
+"""Lines around what a planner wants changed, with its instructions."""
+_FENCE = re.compile(
+    r"^(?P<fence>`{3,})[ \t]*(?P<language>[\w+#-]*)[^\n]*\n(?P<body>.*?)^(?P=fence)`*[ \t]*$", re.S | re.M
+)
+_LANGUAGES = {
+    "cpp": ("cpp", "c++", "cc", "cxx", "c", "cuda", "cu"),
+    "cuda": ("cuda", "cu", "cpp", "c++", "cc", "cxx", "c"),
+    "python": ("python", "py", "python3"),
+    "triton": ("python", "py", "python3", "triton"),
+}
+_FIELD = r"^[ \t>*#-]*{name}[ \t*]*:[ \t*]*(.+?)\s*$"
+_VERDICT = re.compile(r"FINAL VERIFICATION ANSWER\W*(true|false)", re.I)
+_MAX_NAME, _MAX_THOUGHT = 80, 1000
+
+
+@dataclass(frozen=True)
+class Written:
+    """A kernel as a model wrote it. Without `code` there was none."""
+
+    code: str
+    name: str = ""
+    thought: str = ""
+
+
+def written(text: str, language: str) -> Written:
+    """The kernel in a reply: the longest block in the language, else the longest block, else a reply that is all code.
+
+    Name and idea may stand anywhere outside of blocks, in any order; in braces, as EoH has it, too.
+    """
+    found = [(match["language"].lower(), match["body"].strip()) for match in _FENCE.finditer(text)]
+    own = [body for tag, body in found if tag in _LANGUAGES[language]]
+    outside = _FENCE.sub("", text)
+    code = max(own or [body for _, body in found], key=len, default="")
+    if not code and _looks_like_code(text, language):
+        code, outside = text.strip(), ""
+    thought = _field(outside, "thought|idea|approach|description") or _in_braces(outside)
+    return Written(code, _field(outside, "name")[:_MAX_NAME], thought[:_MAX_THOUGHT])
+
+
+def _looks_like_code(text: str, language: str) -> bool:
+    sign = (
+        r"^\s*(def |import |from )" if language in ("python", "triton") else r"^\s*(#include|extern \"C\"|__global__)"
+    )
+    return re.search(sign, text, re.M) is not None
+
+
+def _field(text: str, name: str) -> str:
+    match = re.search(_FIELD.format(name=f"(?:{name})"), text, re.M | re.I)
+    return match[1].strip(" *`") if match else ""
+
+
+def _in_braces(text: str) -> str:
+    match = re.search(r"\{([^{}]{3,})\}", text)
+    return match[1].strip() if match else ""
+
+
+def verdict(text: str) -> bool | None:
+    """What a verifier said last; None where it said nothing of the kind."""
+    answers = _VERDICT.findall(text)
+    return answers[-1].lower() == "true" if answers else None
+
+
+def anchors_left(code: str) -> bool:
+    """Whether a coder has left anchors of a plan in the kernel."""
+    return "<<<IMPROVE" in code
+
+
+def plan_problem(plan: str, parent: str) -> str:
+    """What is wrong with an anchored plan for `parent`; empty where nothing is.
+
+    Anchors stand on lines of their own, are balanced and not nested, and outside of them the kernel is unchanged: what
+    is between a pair of them may be anything, at the place of any part of the kernel.
+    """
+    outside: list[list[str]] = [[]]
+    is_inside = False
+    for line in plan.splitlines():
+        mark = line.strip().strip("/#* ")
+        if mark in (BEGIN, END):
+            if (mark == BEGIN) == is_inside:
+                return "anchors are nested or not balanced"
+            is_inside = not is_inside
+            outside += [[]] if is_inside else []
+        elif not is_inside:
+            outside[-1].append(line.rstrip())
+    if is_inside:
+        return "anchors are nested or not balanced"
+    if len(outside) == 1:
+        return "no anchors"
+    return (
+        "" if _follow(outside, [line.rstrip() for line in parent.splitlines()]) else "changes lines outside of anchors"
+    )
+
+
+def _follow(parts: list[list[str]], lines: list[str]) -> bool:
+    """Whether `lines` begin with the first part, end with the last one, and have the others between, in order."""
+    parts = [[line for line in part if line] for part in parts]
+    lines = [line for line in lines if line]
+    first, *middle, last = parts
+    if lines[: len(first)] != first or (last and lines[-len(last) :] != last) or len(first) + len(last) > len(lines):
+        return False
+    at, end = len(first), len(lines) - len(last)
+    for part in middle:
+        place = next((i for i in range(at, end - len(part) + 1) if lines[i : i + len(part)] == part), None)
+        if place is None:
+            return False
+        at = place + len(part)
+    return True

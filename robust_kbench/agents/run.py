@@ -1,0 +1,136 @@
+"""A search, begun or resumed: asks and judges through the journal, and counts what that costs."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from robust_kbench.agents import loop
+from robust_kbench.agents.archive import Candidate, Judged, Node
+from robust_kbench.agents.budget import Budget, Spent
+from robust_kbench.agents.journal import Journal
+from robust_kbench.agents.providers.protocol import Provider, ProviderError, Reply, Request
+
+
+class Verdicts(Protocol):
+    """Judges named codes."""
+
+    def __call__(self, named: Sequence[tuple[str, str]]) -> Iterable[tuple[str, Judged]]:
+        """Names with verdicts, as they are ready."""
+
+
+class Prices(Protocol):
+    """What a call costs in dollars, where that is known."""
+
+    def __call__(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
+        """None for a model without a price."""
+
+
+def no_price(model: str, input_tokens: int, output_tokens: int) -> float | None:
+    """Nothing is known."""
+    return None
+
+
+@dataclass
+class Asking:
+    """Asks through the journal: what was answered before is not asked again. Charges the budget for each call."""
+
+    journal: Journal
+    providers: Mapping[str, Provider]
+    """By the model's name in requests."""
+    budget: Budget
+    price: Prices = no_price
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, identity: str, request: Request) -> Reply:
+        """Raises ProviderError, and OutOfBudget before anything is asked."""
+        with self._lock:
+            self.budget.reserve(request.most_tokens, self.price(request.model, request.most_tokens, request.max_tokens))
+        try:
+            reply = self.journal.reply(identity, request) or self._live(identity, request)
+        except ProviderError:
+            with self._lock:
+                self.budget.spent.add_call(0, 0, 0.0)
+            raise
+        with self._lock:
+            self.budget.spent.add_call(reply.input_tokens or 0, reply.output_tokens or 0, self._cost(request, reply))
+        return reply
+
+    def _live(self, identity: str, request: Request) -> Reply:
+        try:
+            reply = self.providers[request.model].complete(request)
+        except ProviderError as error:
+            self.journal.note_silence(identity, str(error))
+            raise
+        self.journal.note_reply(identity, request, reply)
+        return reply
+
+    def _cost(self, request: Request, reply: Reply) -> float | None:
+        if reply.usd is not None or reply.input_tokens is None or reply.output_tokens is None:
+            return reply.usd
+        return self.price(request.model, reply.input_tokens, reply.output_tokens)
+
+
+@dataclass
+class Judging:
+    """Judges through the journal: what was judged before is not judged again, nor is code that was judged already."""
+
+    journal: Journal
+    verdicts: Verdicts
+    _known: dict[str, Judged] = field(default_factory=dict)
+
+    def __call__(self, candidates: Sequence[Candidate]) -> list[Judged]:
+        """Verdicts in their order. What holds no kernel needs no judge."""
+        found: dict[str, Judged] = {}
+        waiting: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            judged = loop.unparsed(candidate) or self._before(candidate)
+            if judged is None:
+                waiting.setdefault(digest(candidate.code), []).append(candidate)
+            else:
+                found[candidate.id] = judged
+        firsts = {same[0].id: same for same in waiting.values()}
+        for identity, judged in self.verdicts([(identity, same[0].code) for identity, same in firsts.items()]):
+            self._note(firsts[identity][0], judged)
+            found |= {candidate.id: judged for candidate in firsts[identity]}
+        return [found[candidate.id] for candidate in candidates]
+
+    def _before(self, candidate: Candidate) -> Judged | None:
+        code = digest(candidate.code)
+        judged = self.journal.judged(candidate.id, code)
+        if judged is not None:
+            self._known[code] = judged
+        return self._known.get(code)
+
+    def _note(self, candidate: Candidate, judged: Judged) -> None:
+        self.journal.note_judged(candidate.id, digest(candidate.code), judged)
+        if not judged.is_ours:
+            self._known[digest(candidate.code)] = judged
+
+
+def digest(code: str) -> str:
+    """Of the words of a kernel: white space between them does not make another one."""
+    return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()[:16]
+
+
+def search(
+    setting: loop.Setting,
+    journal: Journal,
+    providers: Mapping[str, Provider],
+    verdicts: Verdicts,
+    *,
+    price: Prices = no_price,
+    observe: Callable[[Node, Budget], None] = lambda node, budget: None,
+) -> tuple[loop.Outcome, Budget]:
+    """Carry out, or go on with, the run that `journal` holds. Raises UsageError when it holds another one."""
+    journal.begin(setting.facts)
+    budget = Budget(setting.preset.limits, Spent())
+    ask = Asking(journal, providers, budget, price)
+    outcome = loop.Loop(
+        setting, ask=ask, judge=Judging(journal, verdicts), budget=budget, observe=lambda node: observe(node, budget)
+    ).run()
+    journal.write("stop", reason=outcome.stop)
+    return outcome, budget

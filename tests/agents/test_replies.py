@@ -1,0 +1,109 @@
+"""Models answer in many forms; what holds a kernel is found, and what does not is a failure of the candidate."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robust_kbench.agents.archive import Candidate
+from robust_kbench.agents.context import fenced
+from robust_kbench.agents.loop import unparsed
+from robust_kbench.agents.replies import BEGIN, END, plan_problem, verdict, written
+
+CODE = '#include <cstdint>\nextern "C" void f(float* x) { x[0] = 1; }'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"```cpp\n{CODE}\n```", id="a block alone"),
+        pytest.param(f"name: fast\ncode:\n```c++\n{CODE}\n```\nthought: it is", id="fields in their order"),
+        pytest.param(f"thought: it is\nname: fast\n\n```\n{CODE}\n```", id="another order, no language"),
+        pytest.param(
+            f"Here it is:\n```python\nx = 1\n```\nno, this:\n```cpp\n{CODE}\n```", id="a block of another language"
+        ),
+        pytest.param(f"```cpp\nint x;\n```\nor rather\n```cpp\n{CODE}\n```", id="the longest of several"),
+        pytest.param(f"````cpp\n{CODE}\n````", id="a longer fence"),
+        pytest.param(CODE, id="nothing but code"),
+    ],
+)
+def test_a_kernel_is_found(text: str) -> None:
+    assert written(text, "cpp").code == CODE
+
+
+@pytest.mark.parametrize("text", ["", "I cannot help with that.", "```cpp\n```", "name: fast\nthought: none"])
+def test_no_kernel_is_no_kernel(text: str) -> None:
+    candidate = Candidate("a", written(text, "cpp").code, "op")
+    judged = unparsed(candidate)
+    assert judged is not None
+    assert (judged.stage, judged.is_right) == ("parse", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "thought"),
+    [
+        ("name: tiles\nthought: fits the cache", "tiles", "fits the cache"),
+        ("**Thought**: fits the cache\n**Name:** tiles", "tiles", "fits the cache"),
+        ("{fits the cache} and so on", "", "fits the cache"),
+        ("nothing of the kind", "", ""),
+    ],
+)
+def test_name_and_thought_are_found_outside_of_code(text: str, name: str, thought: str) -> None:
+    found = written(f"{text}\n```cpp\nname: wrong\nthought: wrong\n{CODE}\n```", "cpp")
+    assert (found.name, found.thought) == (name, thought)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("FINAL VERIFICATION ANSWER: True", True),
+        ("... **FINAL VERIFICATION ANSWER:** false.", False),
+        ("FINAL VERIFICATION ANSWER: True\nI am wrong.\nFINAL VERIFICATION ANSWER: False", False),
+        ("it is right", None),
+    ],
+)
+def test_the_last_verdict_counts(text: str, answer: bool | None) -> None:
+    assert verdict(text) is answer
+
+
+PARENT = "a\nb\nc\nd"
+
+
+@pytest.mark.parametrize(
+    ("plan", "problem"),
+    [
+        (f"a\n{BEGIN}\nuse two\nb\n{END}\nc\nd", ""),
+        (f"a\n// {BEGIN}\nuse two\n// {END}\nc\nd", ""),
+        (f"{BEGIN}\nfirst\n{END}\nb\nc\n{BEGIN}\nlast\n{END}", ""),
+        (f"a\n{BEGIN}\nb\nc\nd", "anchors are nested or not balanced"),
+        (f"a\n{BEGIN}\n{BEGIN}\nb\n{END}\n{END}\nc\nd", "anchors are nested or not balanced"),
+        (f"a\n{END}\nb\n{BEGIN}\nc\nd", "anchors are nested or not balanced"),
+        (f"a\n{BEGIN}\nb\n{END}\nx\nd", "changes lines outside of anchors"),
+        (f"b\n{BEGIN}\na\n{END}\nc\nd", "changes lines outside of anchors"),
+        (PARENT, "no anchors"),
+    ],
+)
+def test_a_plan_changes_nothing_outside_of_its_anchors(plan: str, problem: str) -> None:
+    assert plan_problem(plan, PARENT) == problem
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.data())
+def test_whatever_is_put_between_anchors_the_rest_is_recognised(lines: list[str], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(lines)))
+    stop = data.draw(st.integers(start, len(lines)))
+    plan = [*lines[:start], BEGIN, "instruction", *lines[start:stop], END, *lines[stop:]]
+    assert plan_problem("\n".join(plan), "\n".join(lines)) == ""
+
+
+def test_a_kernel_with_anchors_left_is_no_kernel() -> None:
+    judged = unparsed(Candidate("a", f"{CODE}\n{BEGIN}", "op"))
+    assert judged is not None
+    assert judged.stage == "parse"
+
+
+@given(st.text(alphabet="`a\n", max_size=60))
+def test_no_text_ends_its_own_block(text: str) -> None:
+    first, *body, last = fenced(text).split("\n")
+    assert first == last
+    assert not any(line.startswith(first) for line in body)
