@@ -70,10 +70,11 @@ def reference(x: torch.Tensor) -> torch.Tensor:
 '''
 _KERNEL = """#include <cstdint>
 // All entries run the same code, which noinline alone does not ensure: the compiler may copy it for each constant.
-// Caches are empty when a call begins: an entry that shares a line with its neighbour would cost 0.1 us less or more.
-#define ENTRY extern "C" __attribute__((aligned(64))) void
+// Caches are empty when a call begins, and lines are fetched in pairs: an entry in a pair with `work` would cost 0.1 us
+// less than another one.
+#define ENTRY extern "C" __attribute__((aligned(128))) void
 static volatile double sink;
-static __attribute__((noipa)) void work(const float* x, float* y, int64_t n, int64_t iterations) {
+static __attribute__((noipa, aligned(128))) void work(const float* x, float* y, int64_t n, int64_t iterations) {
     double chain = x[0];
     for (int64_t i = 0; i < iterations; ++i) chain = chain * 0.999999 + 1e-9;
     sink = chain;

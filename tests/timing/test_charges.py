@@ -131,3 +131,13 @@ def test_what_is_used_before_the_inputs_is_charged_as_a_whole() -> None:
 
 def test_inputs_that_are_there_before_the_rehearsal_leave_no_such_window() -> None:
     assert _charged_among_calm_ones(rehearsal=None) == 0
+
+
+@pytest.mark.parametrize(("used_us", "charged_us"), [(180, 0), (260, 60)])
+def test_what_is_used_before_the_inputs_has_a_long_tail_which_is_no_excess(used_us: int, charged_us: float) -> None:
+    peers = Peers()
+    for number in range(200):
+        slow_us = 100 if number % 25 == 0 else 0  # four in a hundred
+        peers.add(make_observation(preparation=Window(used_ns=(100 + slow_us) * 1_000)))
+    seen = make_observation(elapsed_ns=200_000, preparation=Window(used_ns=used_us * 1_000))
+    assert peers.charge_ns(seen) / 1e3 - 200 == charged_us
