@@ -118,4 +118,5 @@ def test_workers_of_one_warm_process_have_addresses_of_their_own(submit: Submit)
 
         usual = address(0)
         moved = [address(padding_bytes) - usual for padding_bytes in (0, 100_000, 300_000)]
-    assert moved == pytest.approx([0, 100_000, 300_000], abs=16_384)  # what reads the request takes some heap, too
+    # What reads the request takes some heap, too, and not always as much: 17 KB more or less were seen.
+    assert moved == pytest.approx([0, 100_000, 300_000], abs=40_000)
