@@ -153,11 +153,6 @@ class Archive:
         """The children of its siblings."""
         return [child for sibling in self.siblings(node) for child in self.children(sibling)]
 
-    def same_code(self, code: str) -> Node | None:
-        """One that was judged with this code before, but for white space."""
-        words = code.split()
-        return next((node for node in self if node.candidate.code.split() == words), None)
-
 
 def _lives_on(node: Node, island: int | None) -> bool:
     return island is None or node.candidate.island == island or not node.candidate.parents

@@ -102,18 +102,23 @@ class Judging:
         code = digest(candidate.code)
         judged = self.journal.judged(candidate.id, code)
         if judged is not None:
-            self._known[code] = judged
+            self._remember(code, judged)
+            return judged
         return self._known.get(code)
 
     def _note(self, candidate: Candidate, judged: Judged) -> None:
         self.journal.note_judged(candidate.id, digest(candidate.code), judged)
+        self._remember(digest(candidate.code), judged)
+
+    def _remember(self, code: str, judged: Judged) -> None:
+        """For the same code again. An error of ours says nothing about it."""
         if not judged.is_ours:
-            self._known[digest(candidate.code)] = judged
+            self._known[code] = judged
 
 
 def digest(code: str) -> str:
-    """Of the words of a kernel: white space between them does not make another one."""
-    return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()[:16]
+    """Of a kernel, to the byte: what is white space to one language ends a comment, or a block, in another."""
+    return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 
 def search(

@@ -5,19 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from robust_kbench.agents.archive import Archive, Node
 from robust_kbench.schema.documents import Strict
-
-
-class Selector(Protocol):
-    """From the archive to what is expanded."""
-
-    def select(self, archive: Archive, rng: random.Random, count: int) -> list[Node]:
-        """`count` nodes, of which some may be the same."""
 
 
 class Root(Strict):

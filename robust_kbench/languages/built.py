@@ -21,8 +21,7 @@ class Built:
     """A loadable artefact of one submission and dtype. `log` holds the compiler's warnings.
 
     `home` is the folder of the build, where the artefact lies deeper in it. `needs` are folders, beside that one, from
-    which it loads something. `plan` says how the kernels of abi launch are
-    launched (see languages.launches).
+    which it loads something. `plan` says how the kernels of abi launch are launched (see languages.launches).
     """
 
     path: Path

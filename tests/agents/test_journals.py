@@ -15,7 +15,7 @@ from test_sequences import BRIEF, ROOT_CODE, Improver, carry_out, judge
 
 from robust_kbench.agents import preset as presets
 from robust_kbench.agents import run
-from robust_kbench.agents.archive import Judged
+from robust_kbench.agents.archive import Candidate, Judged
 from robust_kbench.agents.budget import Limits, parse_limits
 from robust_kbench.agents.journal import JOURNAL, Journal
 from robust_kbench.agents.loop import Outcome, Setting, started
@@ -134,8 +134,6 @@ def test_each_line_is_on_disk_before_the_next_call(tmp_path: Path) -> None:
 class Unreliable:
     """Fails at some calls."""
 
-    controls_temperature = True
-
     def __init__(self, failing: Sequence[int]) -> None:
         self._failing, self.count = failing, 0
         self._answering = Scripted(Numbered())
@@ -186,6 +184,24 @@ def test_an_error_of_the_evaluator_is_not_remembered_for_the_same_code(tmp_path:
     assert stages == ["harness", "time", "time"]
     assert len(asked) == 2  # the third is the second one's code
     assert budget.spent.evaluations == 3
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("if a:\n    b()\n    c()", "if a:\n    b()\nc()"), ("a(); // b\nc();", "a(); // b c();")]
+)
+def test_code_of_the_same_words_is_not_the_same_code(first: str, second: str) -> None:
+    assert run.digest(first) != run.digest(second)
+
+
+def test_nor_is_it_remembered_when_the_run_is_resumed(tmp_path: Path) -> None:
+    broken, right = Judged("harness", log="ours", is_ours=True), Judged("time", True, 2.0, 1.9, 2.1, 50.0)
+    first, second = (Candidate(name, "number 5", "op", ("root",)) for name in ("a", "b"))
+    with Journal(tmp_path / JOURNAL) as journal:
+        assert run.Judging(journal, lambda named: [(name, broken) for name, _ in named])([first]) == [broken]
+    with Journal(tmp_path / JOURNAL) as journal:
+        resumed = run.Judging(journal, lambda named: [(name, right) for name, _ in named])
+        assert resumed([first]) == [broken]
+        assert resumed([second]) == [right]
 
 
 @pytest.mark.parametrize(("limit", "most"), [("calls=7", 7), ("tokens=2000", 2000)])

@@ -65,7 +65,5 @@ class ProviderError(KBenchError):
 class Provider(Protocol):
     """Answers one request at a time; may be called from several threads."""
 
-    controls_temperature: bool
-
     def complete(self, request: Request) -> Reply:
         """Raises ProviderError."""

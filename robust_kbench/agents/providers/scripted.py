@@ -12,8 +12,6 @@ Script = Callable[[Request], str]
 class Scripted:
     """Answers by `script`, in no time and for nothing."""
 
-    controls_temperature = True
-
     def __init__(self, script: Script, model: str = "scripted") -> None:
         self._script, self._model = script, model
 
