@@ -81,7 +81,8 @@ class Worker:
         self._log_bytes = 0
         self._status = bytearray()
         self._is_status_closed = False
-        self._scratch = scratch
+        self.scratch = scratch
+        """Its own folder, which it may write to, and nobody else reads but the judge."""
         self._allowance = allowance
         self._arena_bytes = arena_bytes
         self._spin = True
@@ -242,7 +243,7 @@ class Worker:
         self._channel.close()
         os.close(self._log_fd)
         os.close(self._status_fd)
-        discard(self._scratch)
+        discard(self.scratch)
 
     @property
     def log(self) -> str:
@@ -325,7 +326,7 @@ class Worker:
         self._check_machine(members)
         if sum(map(self._own_bytes, members)) > self._allowance.memory_bytes:
             raise self._crash(f"used more than {self._allowance.memory_bytes / 2**30:.1f} GiB of memory")
-        if self._is_disk_limited and _free_disk_bytes(self._scratch.parent) < _LEAST_FREE_DISK_BYTES:
+        if self._is_disk_limited and _free_disk_bytes(self.scratch.parent) < _LEAST_FREE_DISK_BYTES:
             raise self._crash(f"left less than {_LEAST_FREE_DISK_BYTES >> 20} MiB of the disk free")
 
     def _check_machine(self, members: list[int]) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from robust_kbench.isolation.arena import Arena
@@ -25,6 +28,7 @@ class InsideWorker:
 
     def __init__(self, arena: Arena) -> None:
         self.pid = os.getpid()
+        self.scratch = Path(tempfile.mkdtemp(prefix="kbench-inside-"))
         self._arena = arguments.Arena(arena.descriptor, arena.size_bytes)
         self._kernel: Callable[..., Any] = _nothing
         self._kept: object = None
@@ -73,7 +77,11 @@ class InsideWorker:
     def park(self) -> None:
         """Nobody can stop itself and look on."""
 
-    kill = close = check_parked = park
+    kill = check_parked = park
+
+    def close(self) -> None:
+        """Delete its folder; nothing else can be taken back."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
 
 def _nothing(*arguments: Any) -> None:
