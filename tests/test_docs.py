@@ -6,13 +6,26 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from conftest import needs_compiler
 
+from robust_kbench.agents import preset as presets
+from robust_kbench.agents import run
+from robust_kbench.agents.archive import Judged
+from robust_kbench.agents.context import Brief
+from robust_kbench.agents.journal import JOURNAL, Journal
+from robust_kbench.agents.loop import Setting, started
+from robust_kbench.agents.preset import Answer, SectionName
+from robust_kbench.agents.providers.protocol import Request
+from robust_kbench.agents.providers.scripted import Scripted
+from robust_kbench.agents.selectors import AnySelector
 from robust_kbench.emulator.report import KINDS
 from robust_kbench.leaderboard.rows import COLUMNS
+from robust_kbench.schema.documents import parse, read_yaml
 from robust_kbench.schema.record import Status
 from robust_kbench.schema.submission import SubmissionFile
 from robust_kbench.schema.task import Task
@@ -29,8 +42,12 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
+_MINUTES = {"agents.md"}  # an evolution is several evaluations
+_COMMANDS = [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name in _MINUTES)) for page in PAGES]
+
+
 @needs_compiler
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", _COMMANDS)
 def test_every_command_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     for block in blocks(page, "console"):
         for command, shown in re.findall(r"^\$ (.*)\n((?:[^$].*\n|\n)*)", block, re.MULTILINE):
@@ -99,3 +116,63 @@ def test_every_kind_of_defect_is_documented_with_its_meaning() -> None:
     text = (ROOT / "docs/emulator.md").read_text()
     section = text.partition("<!-- kinds -->")[2].partition("<!-- end of kinds -->")[0]
     assert dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE)) == KINDS
+
+
+AGENTS = ROOT / "docs/agents.md"
+
+
+def test_every_agent_is_documented_with_its_source_and_what_it_does_otherwise() -> None:
+    section = AGENTS.read_text().partition("<!-- presets -->")[2].partition("<!-- end of presets -->")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*) \| (.*) \| (\d+) \| (.*) \|$", section, re.MULTILINE)
+    agents = [presets.load(name) for name in presets.names()]
+    assert rows == [
+        (each.name, each.summary, each.source, str(each.limits.evaluations), "; ".join(each.differs) or "nothing noted")
+        for each in agents
+    ]
+
+
+def _marked(mark: str) -> str:
+    """The YAML below a mark of the agents' page."""
+    (block,) = re.findall(rf"^<!-- {mark} -->\n\n```yaml\n(.*?)^```", AGENTS.read_text(), re.MULTILINE | re.DOTALL)
+    return str(block)
+
+
+def test_the_agent_of_ones_own_is_one_and_spends_its_budget(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(_marked("example"))
+    preset = presets.load(str(file))
+    asked: list[Request] = []
+
+    def script(request: Request) -> str:
+        asked.append(request)
+        return f"name: {len(asked)}\n```cpp\nint answer = {len(asked)};\n```"
+
+    def verdicts(named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Judged]]:
+        for name, code in named:
+            is_right = code != "int answer = 2;"
+            yield name, Judged("time", True, 2.0, 1.9, 2.1, 5.0) if is_right else Judged("correct", log="it is 2")
+
+    root = started("int answer = 0;", Judged("time", True, 1.0, 0.9, 1.1, 10.0), is_reference=False)
+    setting = Setting(preset, Brief("Answer.", "A machine.", "cpp"), root, "cpp", ("model",), 1)
+    with Journal(tmp_path / JOURNAL) as journal:
+        outcome, budget = run.search(setting, journal, {"model": Scripted(script)}, verdicts)
+    assert (outcome.stop, budget.spent.evaluations) == ("budget", 12)
+    assert {(each.role, each.temperature) for each in asked} >= {("think", 0.9), ("code", 0.4)}
+    thinking = [each.messages[0].text for each in asked if each.role == "think"]
+    titles = ["Task", "Hardware", "Selected kernel", "Among the fastest 1"]
+    assert all(re.findall(r"^## (.+)$", text, re.MULTILINE)[:4] == titles for text in thinking)
+
+
+def test_every_part_that_an_agent_is_made_of_is_documented() -> None:
+    text = AGENTS.read_text()
+    (selectors, *_) = get_args(AnySelector)
+    kinds = [get_args(each.model_fields["kind"].annotation)[0] for each in get_args(selectors)]
+    assert "tree" in kinds
+    words = [*get_args(SectionName), *get_args(Answer), *kinds]
+    assert [word for word in words if f"`{word}`" not in text] == []
+
+
+def test_the_sweep_of_the_agents_page_is_one() -> None:
+    from robust_kbench.agents.sweep import SweepFile
+
+    parse(SweepFile, read_yaml(_marked("sweep"), "docs/agents.md"), "docs/agents.md")

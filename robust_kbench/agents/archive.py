@@ -15,7 +15,8 @@ class Candidate:
 
     `parents` were expanded to get it, the first of them is its place in the tree; `context` are all that were shown.
     `notes` hold what roles wrote on the way (a plan, a summary), by role. `calls` are ids in the journal. The root may
-    be the task's reference, which is right and is no kernel.
+    be the task's reference, which is right and is no kernel. `plan_problem` is where an anchored plan leaves its form;
+    it decides nothing.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Candidate:
     notes: dict[str, str] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
     is_reference: bool = False
+    plan_problem: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from robust_kbench.errors import UsageError
 from robust_kbench.schema.documents import Strict
@@ -37,7 +37,11 @@ def parse_limits(text: str, usual: Limits) -> Limits:
             changed[names[name.strip()]] = float(value) if name.strip() == "usd" else int(value)
         except ValueError:
             raise UsageError(f"--budget: {part.strip()!r:.60} is not of the form evals=45") from None
-    return Limits.model_validate({**usual.model_dump(), **changed})
+    try:
+        return Limits.model_validate({**usual.model_dump(), **changed})
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise UsageError(f"--budget: {problem['loc'][0]}: {problem['msg']}") from None
 
 
 class OutOfBudget(Exception):

@@ -53,15 +53,21 @@ def blocks(sections: Sequence[Section], view: View) -> list[Block]:
     return [block for section in sections for block in _SECTIONS[section.name](view, section.count) if block.text]
 
 
+def note(role: str, text: str) -> Block:
+    """What an earlier role has written, as a section, between fences that it cannot close."""
+    said = quoted(text, 8 * _MAX_LOG)
+    return Block(f"Note of the role {role}", fenced(said) if said else "")
+
+
 def _several(title: str, nodes: Sequence[Node], view: View) -> list[Block]:
     return [_whole(f"{title} {number}", node, view) for number, node in enumerate(nodes, 1)]
 
 
 def _whole(title: str, node: Node, view: View) -> Block:
     """A candidate with its result, its idea and its code."""
-    lines = [f"name: {node.candidate.name or node.id}", result(node)]
+    lines = [f"name: {one_line(node.candidate.name) or node.id}", result(node)]
     if node.candidate.thought:
-        lines.append(f"idea: {quoted(node.candidate.thought)}")
+        lines.append(f"idea: {one_line(node.candidate.thought)}")
     return Block(title, "\n".join([*lines, code(node, view)]), (node.id,))
 
 
@@ -84,6 +90,11 @@ def fenced(text: str, language: str = "") -> str:
 def quoted(text: str, limit: int = _MAX_LOG) -> str:
     """The end of what a submission, a compiler or a model has said, in one block, without control characters."""
     return _CONTROL.sub("", text)[-limit:].strip()
+
+
+def one_line(text: str) -> str:
+    """What a model has said, so that it begins no section of its own."""
+    return " ".join(quoted(text).split())
 
 
 def result(node: Node) -> str:
@@ -117,7 +128,10 @@ def _selected(view: View, count: int) -> list[Block]:
 
 
 def _root(view: View, count: int) -> list[Block]:
-    return [_whole("Where the search began", view.archive.root, view)]
+    root, title = view.archive.root, "Where the search began"
+    if root.candidate.is_reference:  # which the task shows
+        return [Block(title, result(root), (root.id,))]
+    return [_whole(title, root, view)]
 
 
 def _best(view: View, count: int) -> list[Block]:
@@ -132,7 +146,7 @@ def _profile(view: View, count: int) -> list[Block]:
 
 def _findings(view: View, count: int) -> list[Block]:
     node = view.focus[0]
-    said = "\n".join(f"- {quoted(finding, 300)}" for finding in node.judged.findings)
+    said = "\n".join(f"- {one_line(finding)[:300]}" for finding in node.judged.findings)
     return [Block("Findings of the evaluator", fenced(said) if said else "", (node.id,))]
 
 
@@ -143,7 +157,7 @@ def _parents(view: View, count: int) -> list[Block]:
 def _insights(view: View, count: int) -> list[Block]:
     thoughts = [(node.id, node.candidate.thought) for node in view.archive.population() if node.candidate.thought]
     drawn = view.rng.sample(thoughts, min(count or len(thoughts), len(thoughts)))
-    text = "\n".join(f"- {quoted(thought)}" for _, thought in drawn)
+    text = "\n".join(f"- {one_line(thought)}" for _, thought in drawn)
     return [Block("Insights from earlier kernels", text, tuple(identity for identity, _ in drawn))]
 
 
@@ -182,7 +196,7 @@ def _hints(view: View, count: int) -> list[Block]:
 
 def _notes(view: View, count: int) -> list[Block]:
     own = {**view.focus[0].candidate.notes, **view.notes}
-    return [Block(f"Note of the role {role}", quoted(text, 8 * _MAX_LOG)) for role, text in own.items()]
+    return [note(role, text) for role, text in own.items()]
 
 
 _SECTIONS: Mapping[str, Callable[[View, int], list[Block]]] = {

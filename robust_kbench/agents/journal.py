@@ -29,15 +29,32 @@ class Journal:
 
     def __init__(self, file: Path) -> None:
         """Opens or creates `file`. Raises UsageError while somebody else writes it, SpecError for a broken line."""
-        self._file = file
-        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._lock = Lock()
+        self._file, self._lock = file, Lock()
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._descriptor: int | None = descriptor
         try:
-            self._take()
-            self._read()
+            self._take(descriptor)
+            text = file.read_bytes()
+            *lines, torn = text.split(b"\n")
+            if torn:
+                os.ftruncate(descriptor, len(text) - len(torn))
+            self._load(lines)
         except BaseException:
-            os.close(self._descriptor)
+            os.close(descriptor)
             raise
+
+    @classmethod
+    def reading(cls, file: Path) -> Self:
+        """For who only looks: takes no lock and changes nothing, also while somebody writes. No file holds no events.
+
+        Answers are found by their place alone, since prompts of another release may have other words. Raises SpecError
+        for a broken line.
+        """
+        journal = cls.__new__(cls)
+        journal._file, journal._lock, journal._descriptor = file, Lock(), None
+        *lines, _ = file.read_bytes().split(b"\n") if file.exists() else [b""]
+        journal._load(lines)
+        return journal
 
     def __enter__(self) -> Self:
         return self
@@ -45,21 +62,19 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
 
-    def _take(self) -> None:
+    def _take(self, descriptor: int) -> None:
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(f"{self._file}: this run is going on in another process; wait for it, or end it") from None
 
-    def _read(self) -> None:
-        text = self._file.read_bytes()
-        *lines, torn = text.split(b"\n")
-        if torn:
-            os.ftruncate(self._descriptor, len(text) - len(torn))
+    def _load(self, lines: Sequence[bytes]) -> None:
         self.events = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
-        heard = self.events[: _end_of_what_counts(self.events)]
+        # Who writes goes on, and asks again where nobody answered in the end; who only looks sees how it ended.
+        heard = self.events if self._descriptor is None else _what_counts(self.events)
         self._calls = {event["id"]: event for event in heard if event["event"] in ("call", "silence")}
         self._judged = {event["id"]: event for event in self.events if event["event"] == "judged"}
 
@@ -72,8 +87,21 @@ class Journal:
             raise SpecError(f"{self._file}:{number}: not an event of a journal") from None
         return event
 
+    @property
+    def run(self) -> dict[str, Any] | None:
+        """What was noted of the run when it was begun; None where it has not been."""
+        return next((event["run"] for event in self.events if event["event"] == "start"), None)
+
+    @property
+    def stop(self) -> str | None:
+        """Why the run ended, as found when this was opened; None where it was interrupted, or is going on."""
+        last = self.events[-1] if self.events else {"event": ""}
+        return str(last["reason"]) if last["event"] == "stop" else None
+
     def write(self, event: str, **facts: Any) -> None:
         """One more line; returns when it is on disk."""
+        if self._descriptor is None:
+            raise ValueError(f"{self._file}: was opened for reading")
         line = json.dumps({"event": event, **facts}, ensure_ascii=False, separators=(",", ":"))
         data = line.encode(errors="replace") + b"\n"
         with self._lock:
@@ -83,8 +111,7 @@ class Journal:
 
     def begin(self, configuration: Mapping[str, Any]) -> None:
         """Note what the run is; if it is resumed, hold it against what was noted. Raises UsageError if they differ."""
-        noted = next((event["run"] for event in self.events if event["event"] == "start"), None)
-        wanted = json.loads(json.dumps(configuration))
+        noted, wanted = self.run, json.loads(json.dumps(configuration))
         if noted is None:
             self.write("start", run=wanted)
         elif noted != wanted:
@@ -97,8 +124,8 @@ class Journal:
         if event is None:
             return None
         if event["event"] == "silence":
-            raise ProviderError(event["message"])
-        if event["digest"] != request.digest:
+            raise ProviderError(event["message"], is_final=bool(event.get("is_final")))
+        if event["digest"] != request.digest and self._descriptor is not None:
             raise UsageError(f"{self._file}: call {identity} asked something else then; this is another kbench, or run")
         return Reply(**event["reply"])
 
@@ -106,9 +133,9 @@ class Journal:
         """A call has ended."""
         self.write("call", id=identity, digest=request.digest, request=asdict(request), reply=asdict(reply))
 
-    def note_silence(self, identity: str, message: str) -> None:
+    def note_silence(self, identity: str, request: Request, message: str, *, is_final: bool) -> None:
         """A call has ended without a usable answer."""
-        self.write("silence", id=identity, message=message[:500])
+        self.write("silence", id=identity, digest=request.digest, message=message[:500], is_final=is_final)
 
     def judged(self, identity: str, code_digest: str) -> Judged | None:
         """What the evaluator said before of this candidate."""
@@ -126,10 +153,10 @@ class Journal:
         self.write("judged", id=identity, code=code_digest, judged=facts)
 
 
-def _end_of_what_counts(events: Sequence[Mapping[str, Any]]) -> int:
+def _what_counts(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Silences that ended a run are asked again when it is resumed; those that it went on after are part of it."""
     end = len(events)
     if end and events[-1]["event"] == "stop" and events[-1]["reason"] == "provider_error":
         while end and events[end - 1]["event"] in ("stop", "silence"):
             end -= 1
-    return end
+    return [event for event in events[:end] if not event.get("is_final")]

@@ -25,7 +25,8 @@ from robust_kbench.agents.selectors import Islands
 
 MAX_TOKENS = 8192
 _MAX_SILENCES = 3
-Stop = Literal["budget", "provider_error"]
+Stop = Literal["budget", "provider_error", "unfinished"]
+"""Why a run has ended. One that was interrupted, or is going on, is unfinished."""
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
@@ -134,6 +135,11 @@ class Loop:
         self._silences = 0
         self._notes_on: dict[tuple[str, str], str] = {}
 
+    @property
+    def outcome(self) -> Outcome:
+        """So far."""
+        return self._outcome
+
     def run(self) -> Outcome:
         """Until the budget is spent, or nobody answers any more."""
         try:
@@ -191,7 +197,8 @@ class Loop:
         """What comes of each, and whether the budget ended before the last; side by side where no call is counted."""
         if not self._budget.limits.bound_calls:
             with ThreadPoolExecutor(max(1, len(items))) as threads:
-                return list(threads.map(work, items)), False
+                begun = [threads.submit(work, item) for item in items]
+            return [each.result() for each in begun], False  # where one fails, the others were asked all the same
         made: list[Made] = []
         for item in items:
             try:
@@ -228,7 +235,7 @@ class Loop:
         """Ask one role after the other. None where somebody gives no answer."""
         notes: dict[str, str] = {}
         calls: list[str] = []
-        text = ""
+        text = plan_problem = ""
         for question in proposal.questions:
             role = question.role
             if role.of_best:
@@ -244,6 +251,8 @@ class Loop:
             calls.append(identity)
             if role.answer in ("plan", "note"):
                 notes[role.name] = text
+            if role.answer == "plan":
+                plan_problem = self._plan_problem(text, proposal.focus[0])
         found = replies.written(text, self._language)
         shown = [identity for question in proposal.questions for block in question.blocks for identity in block.shown]
         return Candidate(
@@ -258,7 +267,13 @@ class Loop:
             thought=found.thought,
             notes=notes,
             calls=tuple(calls),
+            plan_problem=plan_problem,
         )
+
+    def _plan_problem(self, text: str, planned: Node) -> str:
+        """For the metrics alone: a coder may make a good kernel of a bad plan."""
+        plan = replies.written(text, self._language).code or text
+        return replies.plan_problem(plan, planned.candidate.code)
 
     def _consult(self, proposals: Sequence[Proposal]) -> None:
         """Ask about the best kernel what was not asked before, once for all proposals. No answer will do, too."""
@@ -278,7 +293,8 @@ class Loop:
         return {role.name: text} if text else {}
 
     def _ask(self, identity: str, question: Question, notes: dict[str, str]) -> str:
-        blocks = [*question.blocks, *(prompts.note(role, text) for role, text in notes.items())]
+        written = [context.note(role, text) for role, text in notes.items()]
+        blocks = [*question.blocks, *(block for block in written if block.text)]
         asked = Message("user", prompts.render(question.role, blocks, self._brief.fence))
         return self._answer(identity, question, (asked,)).text
 

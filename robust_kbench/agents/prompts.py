@@ -9,7 +9,7 @@ from importlib import resources
 from string import Template
 
 from robust_kbench.agents import replies
-from robust_kbench.agents.context import Block, quoted
+from robust_kbench.agents.context import Block
 from robust_kbench.agents.preset import Role
 
 _NAME = re.compile(r"[a-z0-9_]+")
@@ -19,11 +19,6 @@ def render(role: Role, blocks: Sequence[Block], fence: str) -> str:
     """Who is asked and what for, all sections, and how to answer."""
     sections = [f"## {block.title}\n{block.text}" for block in blocks]
     return "\n\n".join([_filled(role.instruction, fence), *sections, _filled(f"answer_{role.answer}", fence)]) + "\n"
-
-
-def note(role: str, text: str) -> Block:
-    """What an earlier role has written, as a section."""
-    return Block(f"Note of the role {role}", quoted(text, 16_000))
 
 
 def look_again() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from robust_kbench.agents import loop
@@ -13,6 +13,7 @@ from robust_kbench.agents.archive import Candidate, Judged, Node
 from robust_kbench.agents.budget import Budget, Spent
 from robust_kbench.agents.journal import Journal
 from robust_kbench.agents.providers.protocol import Provider, ProviderError, Reply, Request
+from robust_kbench.schema.documents import printable
 
 
 class Verdicts(Protocol):
@@ -61,9 +62,9 @@ class Asking:
 
     def _live(self, identity: str, request: Request) -> Reply:
         try:
-            reply = self.providers[request.model].complete(request)
+            reply = _storable(self.providers[request.model].complete(request))
         except ProviderError as error:
-            self.journal.note_silence(identity, str(error))
+            self.journal.note_silence(identity, request, str(error), is_final=error.is_final)
             raise
         self.journal.note_reply(identity, request, reply)
         return reply
@@ -72,6 +73,11 @@ class Asking:
         if reply.usd is not None or reply.input_tokens is None or reply.output_tokens is None:
             return reply.usd
         return self.price(request.model, reply.input_tokens, reply.output_tokens)
+
+
+def _storable(reply: Reply) -> Reply:
+    """As the journal will have it: half of a character, which JSON can carry and UTF-8 cannot, would not come back."""
+    return replace(reply, text=printable(reply.text), model=printable(reply.model))
 
 
 @dataclass
@@ -94,7 +100,8 @@ class Judging:
                 found[candidate.id] = judged
         firsts = {same[0].id: same for same in waiting.values()}
         for identity, judged in self.verdicts([(identity, same[0].code) for identity, same in firsts.items()]):
-            self._note(firsts[identity][0], judged)
+            for candidate in firsts[identity]:
+                self._note(candidate, judged)
             found |= {candidate.id: judged for candidate in firsts[identity]}
         return [found[candidate.id] for candidate in candidates]
 

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from robust_kbench.cli import audit, doctor, evaluate, leaderboard, new, profile, redteam, schema, tasks
+from robust_kbench.cli import audit, doctor, evaluate, evolve, leaderboard, new, profile, redteam, schema, sweep, tasks
 from robust_kbench.errors import HarnessError, KBenchError
 from robust_kbench.version import __version__
 
@@ -31,6 +31,8 @@ app.command()(profile.profile)
 app.command()(redteam.redteam)
 app.command()(new.new)
 app.command()(leaderboard.leaderboard)
+app.add_typer(evolve.app, name="evolve")
+app.command()(sweep.sweep)
 app.command()(schema.schema)
 
 

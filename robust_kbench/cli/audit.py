@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from robust_kbench.errors import UsageError
+
 if TYPE_CHECKING:
+    from robust_kbench.agents.reviewing import Review
     from robust_kbench.audit.session import Unit
 
 
@@ -23,15 +26,25 @@ def audit(
     soak: Annotated[
         int, typer.Option(min=0, metavar="N", help="Judge honest variants N times on fresh seeds, and nothing else.")
     ] = 0,
+    llm: Annotated[
+        str | None,
+        typer.Option(
+            "--llm", metavar="PROVIDER:MODEL", help="Ask what does redundant or inefficient work; advice only."
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = min(2, os.cpu_count() or 1),
 ) -> None:
     """Admit tasks: every honest variant must pass, every wrong one and every non-answer must fail.
 
-    Exit code: 0 all admitted (--rules: always; --soak: no false rejection), 1 some not, 2 a wrong request or file.
+    Exit code: 0 all admitted (--rules: always; --soak: no false rejection), 1 some not, 2 a wrong request or file. What
+    --llm says changes none of this.
     """
     units = _units(tasks, dtype)
     if soak:
+        if llm is not None:
+            raise UsageError("--soak judges honest variants, and nothing else; leave out --llm, or --soak")
         sys.exit(_soak(units, soak, jobs, seed))
+    reviews = None if llm is None else _reviews(units, llm)
     from robust_kbench.audit import report
     from robust_kbench.audit.comparison import comparison_table
     from robust_kbench.audit.examine import SEED
@@ -46,11 +59,12 @@ def audit(
                 _print(report.table(examination) if variants else iter(()))
             step(1)
     _print(comparison_table(found) if rules else report.summary(found))
+    if reviews is not None:
+        _tell(*reviews, as_markdown=rules)
     sys.exit(int(not rules and not all(examination.is_admitted for examination in found)))
 
 
 def _units(names: list[str] | None, dtype: str | None) -> list[Unit]:
-    from robust_kbench.errors import UsageError
     from robust_kbench.registry import load_task, task_names
 
     loaded = [load_task(name) for name in names or task_names()]
@@ -58,6 +72,30 @@ def _units(names: list[str] | None, dtype: str | None) -> list[Unit]:
     if not units:
         raise UsageError(f"--dtype {dtype}: none of the tasks has it")
     return units
+
+
+def _reviews(units: list[Unit], llm: str) -> tuple[int, Iterator[Review]]:
+    """How many there will be, and each as soon as it is asked for. What is wrong with the request is found at once."""
+    from robust_kbench.agents.providers.opening import open_provider
+    from robust_kbench.agents.reviewing import review_all, subjects
+
+    model, provider = open_provider(llm)
+    loaded = {task.folder: task for task, _ in units}
+    asked = [(task, subject) for task in loaded.values() for subject in subjects(task)]
+    return len(asked), review_all(asked, provider, model)
+
+
+def _tell(count: int, reviews: Iterator[Review], *, as_markdown: bool) -> None:
+    from robust_kbench.agents import reviewing
+
+    found = []
+    with _bar("review", count) as step:
+        for review in reviews:
+            found.append(review)
+            if not as_markdown:
+                typer.echo(reviewing.line(review))
+            step(1)
+    _print(reviewing.section(found) if as_markdown else reviewing.summary(found))
 
 
 def _soak(units: list[Unit], count: int, jobs: int, seed: int | None) -> int:

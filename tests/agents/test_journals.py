@@ -19,7 +19,7 @@ from robust_kbench.agents.archive import Candidate, Judged
 from robust_kbench.agents.budget import Limits, parse_limits
 from robust_kbench.agents.journal import JOURNAL, Journal
 from robust_kbench.agents.loop import Outcome, Setting, started
-from robust_kbench.agents.providers.protocol import ProviderError, Reply, Request
+from robust_kbench.agents.providers.protocol import Message, ProviderError, Reply, Request
 from robust_kbench.agents.providers.scripted import Scripted
 from robust_kbench.errors import SpecError, UsageError
 
@@ -219,7 +219,12 @@ def test_a_limit_in_dollars_needs_a_price(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("evals", "not of the form"), ("evals=x", "not of the form"), ("hours=3", "'hours' is no limit")],
+    [
+        ("evals", "not of the form"),
+        ("evals=x", "not of the form"),
+        ("hours=3", "'hours' is no limit"),
+        ("evals=0", "evaluations: .* greater than or equal to 1"),
+    ],
 )
 def test_a_budget_that_cannot_be_read_is_refused(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
@@ -232,3 +237,59 @@ def test_a_journal_is_text_that_others_can_read(tmp_path: Path) -> None:
     assert [event["event"] for event in events][:2] == ["start", "call"]
     assert events[-1] == {"event": "stop", "reason": "budget"}
     assert os.stat(tmp_path / JOURNAL).st_mode & 0o022 == 0
+
+
+def test_who_only_looks_needs_no_lock_and_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / JOURNAL
+    assert Journal.reading(file).events == []
+    assert not file.exists()
+    with Journal(file) as journal:
+        journal.write("stop", reason="budget")
+        with file.open("ab") as torn:
+            torn.write(b'{"event":"ca')
+        looking = Journal.reading(file)
+        assert (looking.stop, looking.run) == ("budget", None)
+        with pytest.raises(ValueError, match="was opened for reading"):
+            looking.write("stop", reason="budget")
+    assert file.read_bytes().endswith(b'{"event":"ca')
+
+
+def test_who_only_looks_finds_answers_to_what_is_asked_in_other_words(tmp_path: Path) -> None:
+    asked, other = (Request("code", "model", (Message("user", text),), 1.0, 9, 1) for text in ("so", "or so"))
+    with Journal(tmp_path / JOURNAL) as journal:
+        journal.note_reply("g1", asked, Reply("yes", "model"))
+    with Journal(tmp_path / JOURNAL) as journal, pytest.raises(UsageError, match="asked something else then"):
+        journal.reply("g1", other)
+    assert Journal.reading(tmp_path / JOURNAL).reply("g1", other) == Reply("yes", "model")
+
+
+def test_a_refusal_for_good_is_asked_again_even_if_others_were_answered_after_it(tmp_path: Path) -> None:
+    request = Request("code", "model", (Message("user", "?"),), 1.0, 9, 1)
+    with Journal(tmp_path / JOURNAL) as journal:
+        journal.note_silence("g1.p0", request, "no such key", is_final=True)
+        journal.note_silence("g1.p1", request, "timed out", is_final=False)
+        journal.note_reply("g1.p2", request, Reply("yes", "model"))
+        journal.write("stop", reason="provider_error")
+    with Journal(tmp_path / JOURNAL) as journal:
+        assert journal.reply("g1.p0", request) is None
+        with pytest.raises(ProviderError, match="timed out") as caught:
+            journal.reply("g1.p1", request)
+        assert not caught.value.is_final
+    with pytest.raises(ProviderError, match="no such key") as caught:
+        Journal.reading(tmp_path / JOURNAL).reply("g1.p0", request)
+    assert caught.value.is_final
+
+
+def test_an_error_of_ours_is_noted_for_each_candidate_of_a_batch_that_has_the_code(tmp_path: Path) -> None:
+    broken = Judged("harness", log="ours", is_ours=True)
+    same = [Candidate(name, "number 5", "op", ("root",)) for name in ("a", "b")]
+    with Journal(tmp_path / JOURNAL) as journal:
+        judging = run.Judging(journal, lambda named: [(name, broken) for name, _ in named])
+        assert judging(same) == [broken, broken]
+    with Journal(tmp_path / JOURNAL) as journal:
+
+        def nobody(named: Sequence[tuple[str, str]]) -> list[tuple[str, Judged]]:
+            assert not named
+            return []
+
+        assert run.Judging(journal, nobody)(same) == [broken, broken]

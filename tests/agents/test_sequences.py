@@ -251,3 +251,33 @@ def test_search_only_has_one_role_and_team_only_no_tree(tmp_path: Path) -> None:
     outcome, _ = carry_out("team-only", tmp_path / "team", improver := Improver())
     assert Counter(each.role for each in improver.asked) == {"plan": 30, "code": 30}
     assert {node.candidate.parents for node in list(outcome.archive)[1:]} == {("root",)}
+
+
+@pytest.mark.parametrize("name", ["stark", "team-only"])
+def test_what_is_wrong_with_a_plan_is_kept_and_decides_nothing(name: str, tmp_path: Path) -> None:
+    # The script plans every change on the root's code: right for the root, and no plan for any other kernel.
+    improver = Improver(wrong=4)
+    outcome, _ = carry_out(name, tmp_path, improver)
+    planned = [node for node in list(outcome.archive)[1:] if node.candidate.operator == "improve"]
+    for node in planned:
+        is_of_root = node.candidate.parents == ("root",)
+        assert node.candidate.plan_problem == ("" if is_of_root else "changes lines outside of anchors")
+    assert any(node.is_right and node.candidate.plan_problem for node in planned) == (name == "stark")
+    assert not any(node.candidate.plan_problem for node in outcome.archive if node not in planned)
+
+
+def test_a_plan_without_anchors_is_told(tmp_path: Path) -> None:
+    improver = Improver()
+
+    def script(request: Request) -> str:
+        return "Make it faster." if request.role == "plan" else improver(request)
+
+    outcome, _ = carry_out("team-only", tmp_path, script)
+    assert {node.candidate.plan_problem for node in list(outcome.archive)[1:]} == {"no anchors"}
+    assert all(node.is_right for node in outcome.archive)
+
+
+@pytest.mark.parametrize("name", sorted(set(presets.names()) - {"stark", "team-only"}))
+def test_where_nobody_plans_no_plan_is_wrong(name: str, tmp_path: Path) -> None:
+    outcome, _ = carry_out(name, tmp_path, Improver(), limits=Limits(evaluations=6))
+    assert {node.candidate.plan_problem for node in outcome.archive} == {""}

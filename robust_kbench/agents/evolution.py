@@ -1,0 +1,294 @@
+"""A run as a folder: begun, carried out or resumed, judged in the end on cases that nobody knew, and looked at again.
+
+    run.yaml       what was asked for           journal.jsonl  calls, silences and verdicts, see journal
+    start/         the starting kernel          best/          the best kernel, if it is not the start
+    brief.json     what all prompts say first   lineage.json   every candidate, and where it comes from
+    prices.json    what tokens cost             final.jsonl    the records of the final judging
+
+Whatever is known of a run is made from these files again, see `replayed`. So a run that was killed at any moment and
+resumed is the run that it would have been.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, cast
+
+from pydantic import Field
+
+from robust_kbench import store
+from robust_kbench.agents import brief, lineage, loop, prices, run, starts, submissions
+from robust_kbench.agents.archive import ROOT, Archive, Judged, Node
+from robust_kbench.agents.budget import Budget, Spent
+from robust_kbench.agents.journal import JOURNAL, Journal
+from robust_kbench.agents.judging import Form, Judges, PublicJudge, check_that_it_is_timed, judge_finally
+from robust_kbench.agents.preset import Preset
+from robust_kbench.agents.providers.opening import open_all
+from robust_kbench.agents.providers.protocol import Provider, Reply, Request
+from robust_kbench.devices import machine, open_device
+from robust_kbench.errors import HarnessError, SpecError, UsageError
+from robust_kbench.registry import load_task, read_submission
+from robust_kbench.schema.documents import Strict, parse, read_yaml, shown
+from robust_kbench.schema.record import RunRecord, Tier
+from robust_kbench.schema.submission import Language, Submission
+
+RUN, START, BEST, FINAL = "run.yaml", "start", "best", "final.jsonl"
+"""START and BEST are also the names of the submissions in the records of the final judging."""
+_BRIEF, _PRICES, _LINEAGE, _PARTIAL = "brief.json", "prices.json", "lineage.json", ".final.jsonl"
+_REFERENCE = Judged("time", True, 1.0, 1.0, 1.0)
+_NOT_JUDGED = Judged("harness", log="not judged yet", is_ours=True)
+_MAX_AUTHOR = 100
+
+
+class RunFile(Strict):
+    """What was asked for; enough to go on without any option."""
+
+    schema_version: Literal[1] = 1
+    task: str
+    agent: Preset
+    llm: tuple[str, ...] = Field(min_length=1)
+    seed: int
+    device: str
+    public_seed: int = Field(ge=0, lt=2**53)
+    language: Language
+    from_reference: bool
+    jobs: int = Field(default=1, ge=1)
+    tier: Tier = Field(default="full", description="of the final judging")
+    kbench: str
+    harness: str
+    made_at: str
+
+
+@dataclass(frozen=True)
+class Evolved:
+    """What a run has come to. `spent` is what it had spent when each candidate came into the archive, in its order.
+
+    `final` has records of the submissions `best` and, unless the run started from the reference, `start`; none while
+    the run is not over, or when nothing is better than the start.
+    """
+
+    file: RunFile
+    outcome: loop.Outcome
+    budget: Budget
+    final: tuple[RunRecord, ...] = ()
+    spent: tuple[Spent, ...] = ()
+
+    @property
+    def winner(self) -> Node | None:
+        """The best kernel; None where nothing right is faster than the start."""
+        return _winner(self.outcome.archive)
+
+
+def begin(folder: Path, file: RunFile, start: Submission | None, *, price_file: Path | None = None) -> None:
+    """Write down what is to be done. `start`: None for a run from the reference. Raises UsageError and SpecError.
+
+    The device is resolved: `auto` is `cuda` or `cpu` from now on.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(
+            f"{folder}: already exists and is not empty; choose another directory, or resume the run in it"
+        )
+    if file.from_reference != (start is None):
+        raise UsageError("a run starts either from the reference or from a kernel")
+    if start is not None and (start.file.task, start.file.language) != (file.task, file.language):
+        found = f"{start.file.language} kernel of {start.file.task}"
+        raise UsageError(f"{shown(start.name)} is a {found}, and the run is about {file.language} and {file.task}")
+    task, device, known = load_task(file.task), open_device(file.device), prices.load(price_file)
+    check_that_it_is_timed(file.language, device.kind)
+    folder.mkdir(parents=True, exist_ok=True)
+    if start is not None:
+        submissions.write(start, folder / START)
+    brief.write(brief.brief_for(task, _form(folder, file), device), folder / _BRIEF)
+    listed = [each.model_dump(mode="json") for each in known.files]
+    (folder / _PRICES).write_text(json.dumps({"files": listed}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = submissions.to_yaml(file.model_copy(update={"device": device.kind}).model_dump(mode="json"))
+    fresh = folder / f".{RUN}"
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(folder / RUN)
+
+
+def read(folder: Path) -> RunFile:
+    """What was asked for. Raises UsageError where there is no run, and SpecError."""
+    where = folder / RUN
+    try:
+        text = where.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        raise UsageError(f"{folder}: holds no run; `kbench evolve TASK --out DIR` begins one") from None
+    return parse(RunFile, read_yaml(text, str(where)), str(where))
+
+
+def carry_out(
+    folder: Path,
+    *,
+    observe: Callable[[Node, Budget], None] = lambda node, budget: None,
+    tier: Tier | None = None,
+    final_judge: bool = True,
+    providers: Mapping[str, Provider] | None = None,
+) -> Evolved:
+    """Carry out the run, or go on with it. What has ended is not done again.
+
+    `tier`: of the final judging, where it is not the run's own. `providers`: who answers instead of those that the run
+    names, by the model's name in requests. A run that ended because nobody answered is not judged in the end: it can
+    be resumed. Raises UsageError, SpecError, and HarnessError when the start or the end could not be judged.
+    """
+    file = read(folder)
+    with Journal(folder / JOURNAL) as journal:
+        if not (folder / FINAL).exists():
+            if journal.stop != "budget":
+                _search(folder, file, journal, providers, observe)
+            evolved = replayed(folder)
+            _keep(folder, evolved)
+            if final_judge and evolved.outcome.stop == "budget":
+                _judge_in_the_end(folder, evolved, tier or file.tier)
+    return replayed(folder)
+
+
+def replayed(folder: Path) -> Evolved:
+    """The run as far as its files tell. Asks nobody, judges nothing and writes nothing, also while the run goes on.
+
+    Raises UsageError for a run of a release whose loop went another way, and SpecError.
+    """
+    file, journal = read(folder), Journal.reading(folder / JOURNAL)
+    root, budget, spent = _known_root(folder, file, journal), Budget(file.agent.limits, Spent()), list[Spent]()
+    outcome = loop.Outcome(Archive(root, population=file.agent.population))
+    if journal.run is not None:
+        models = tuple(journal.run["models"])
+        setting = loop.Setting(file.agent, brief.read(folder / _BRIEF), root, file.language, models, file.seed)
+        search = loop.Loop(
+            setting,
+            ask=run.Asking(journal, dict.fromkeys(models, _Nobody()), budget, _prices(folder)),
+            judge=run.Judging(journal, _no_verdicts),
+            budget=budget,
+            observe=lambda node: spent.append(replace(budget.spent)),
+        )
+        outcome = search.outcome
+        try:
+            search.run()
+        except _Gap:
+            if journal.stop == "budget":
+                remedy = f"look at it with kbench {shown(file.kbench)}, which made it"
+                raise UsageError(f"{folder}: this kbench would have gone another way; {remedy}") from None
+    outcome.stop = cast(loop.Stop, journal.stop) if journal.stop in ("budget", "provider_error") else "unfinished"
+    final = tuple(store.read(folder / FINAL)) if (folder / FINAL).exists() else ()
+    return Evolved(file, outcome, budget, final, tuple(spent))
+
+
+class _Gap(Exception):
+    """The journal does not go any further."""
+
+
+class _Nobody:
+    """Whom a journal that is only read has instead of a model."""
+
+    def complete(self, request: Request) -> Reply:
+        raise _Gap
+
+
+def _no_verdicts(named: Sequence[tuple[str, str]]) -> list[tuple[str, Judged]]:
+    if named:
+        raise _Gap
+    return []
+
+
+def _form(folder: Path, file: RunFile) -> Form:
+    """Of all candidates."""
+    if file.from_reference:
+        return Form(starts.form_of(load_task(file.task), file.language))
+    return Form(read_submission(folder / START))
+
+
+def _prices(folder: Path) -> prices.PriceList:
+    """As they were when the run was begun, so that it spends the same when it is looked at later."""
+    where = folder / _PRICES
+    try:
+        files = json.loads(where.read_text(encoding="utf-8"))["files"]
+        return prices.PriceList(tuple(parse(prices.PriceFile, each, str(where)) for each in files))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise SpecError(f"{where}: does not hold the prices of a run") from None
+
+
+def _search(
+    folder: Path,
+    file: RunFile,
+    journal: Journal,
+    providers: Mapping[str, Provider] | None,
+    observe: Callable[[Node, Budget], None],
+) -> None:
+    form, told = _form(folder, file), brief.read(folder / _BRIEF)
+    here = brief.brief_for(load_task(file.task), form, open_device(file.device))
+    if (machine.harness_digest(), here) != (file.harness, told):
+        raise UsageError(f"{folder}: was begun on another machine, or by another kbench: begin it anew")
+    known = open_all(file.llm) if providers is None else providers
+    with Judges(file.device, jobs=file.jobs) as judges:
+        judge = PublicJudge(judges, form, file.public_seed)
+        root = _judged_root(folder, file, journal, judge)
+        setting = loop.Setting(file.agent, told, root, file.language, tuple(known), file.seed)
+        run.search(setting, journal, known, judge, price=_prices(folder), observe=observe)
+
+
+def _known_root(folder: Path, file: RunFile, journal: Journal) -> Node:
+    """With its verdict, if it has one already."""
+    if file.from_reference:
+        return loop.started(load_task(file.task).reference, _REFERENCE, is_reference=True)
+    code = _form(folder, file).code
+    return loop.started(code, journal.judged(ROOT, run.digest(code)) or _NOT_JUDGED, is_reference=False)
+
+
+def _judged_root(folder: Path, file: RunFile, journal: Journal, judge: PublicJudge) -> Node:
+    root = _known_root(folder, file, journal)
+    if root.judged is not _NOT_JUDGED:
+        return root
+    ((_, judged),) = judge([(ROOT, root.candidate.code)])
+    if judged.is_ours:
+        raise HarnessError(f"{folder / START}: could not be judged: {shown(judged.log)[:500]}")
+    if not judged.is_right:
+        said = shown(judged.log)[:500]
+        raise UsageError(f"{folder / START}: a run needs a kernel that is right; this failed at {judged.stage}: {said}")
+    journal.note_judged(ROOT, run.digest(root.candidate.code), judged)
+    return replace(root, judged=judged)
+
+
+def _winner(archive: Archive) -> Node | None:
+    best = archive.best
+    return best if best.is_kernel and best.id != ROOT else None
+
+
+def _keep(folder: Path, evolved: Evolved) -> None:
+    """Write the best kernel as a submission, and all candidates with where they come from."""
+    winner = evolved.winner
+    if winner is not None:
+        found = _form(folder, evolved.file).submission(BEST, winner.candidate.code)
+        author = _author(evolved.file, found.file.author)
+        submissions.write(found.model_copy(update={"file": found.file.model_copy(update=author)}), folder / BEST)
+    entries = lineage.as_json(evolved.outcome.archive)
+    (folder / _LINEAGE).write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _author(file: RunFile, author: str) -> dict[str, str]:
+    """Who made the kernel, and of whose it was made."""
+    made = f"{file.agent.name} with {', '.join(file.llm)}, kbench evolve"
+    return {"author": shown(f"{made}; from a kernel of {author}" if author else made)[:_MAX_AUTHOR]}
+
+
+def _judge_in_the_end(folder: Path, evolved: Evolved, tier: Tier) -> None:
+    """Judge what was found, and the start beside it, in new processes on cases of seeds that are drawn only now.
+
+    A record is kept as soon as there is one; the file has its name when all are there.
+    """
+    names = [] if evolved.winner is None else [BEST] if evolved.file.from_reference else [BEST, START]
+    kept = folder / _PARTIAL
+    kept.touch()
+    judged = {record.submission for record in store.read(kept)}
+    due = {name: read_submission(folder / name) for name in names if name not in judged}
+    if due:
+        with Judges(evolved.file.device) as judges:
+            for name, record in judges.each(partial(judge_finally, tier=tier), due):
+                if record is None:
+                    remedy = "resume the run to try again"
+                    raise HarnessError(f"{folder / name}: the process that judged it has ended, each time; {remedy}")
+                store.append(kept, record)
+    kept.replace(folder / FINAL)

@@ -1,0 +1,237 @@
+"""Candidates are judged like any submission: by evaluate(), in processes of their own, on cases of a public seed."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from robust_kbench.agents.archive import Judged
+from robust_kbench.errors import UsageError
+from robust_kbench.schema.record import CANDIDATE, EAGER, RunRecord, Status, Tier
+from robust_kbench.schema.submission import MAX_FILE_BYTES, Language, Submission
+
+if TYPE_CHECKING:  # imports torch, for which only the processes that judge have a use
+    from robust_kbench.evaluate import Evaluator
+
+_STAGES: Mapping[Status, str] = {
+    Status.BUILD_FAILED: "compile",
+    Status.UNSUPPORTED: "compile",
+    Status.CRASHED: "run",
+    Status.TIMED_OUT: "run",
+    Status.INCORRECT: "correct",
+    Status.REJECTED: "guard",
+    Status.PASSED: "time",
+    Status.HARNESS_ERROR: "harness",
+}
+_TIMED: Mapping[str, tuple[Language, ...]] = {"cpu": ("python", "cpp"), "cuda": ("python", "triton", "cuda")}
+"""What runs natively on a device: the others are interpreted or emulated, which takes no time that means anything."""
+_TRIES = 3
+Result = TypeVar("Result")
+
+
+def check_that_it_is_timed(language: Language, device: str) -> None:
+    """Raises UsageError for a language whose kernels cannot be compared on this kind of device."""
+    if language not in _TIMED[device]:
+        there = ", ".join(_TIMED[device])
+        raise UsageError(f"{language} kernels are not timed on the {device} device; languages that are: {there}")
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is the same in all candidates of a run: the start's submission, of which a candidate replaces one file."""
+
+    start: Submission
+
+    def submission(self, name: str, code: str) -> Submission:
+        """A candidate as a submission."""
+        sources = {**self.start.sources, self.start.entry_file: code}
+        return self.start.model_copy(update={"name": name, "sources": sources})
+
+    @property
+    def language(self) -> Language:
+        """Of the kernel."""
+        return self.start.file.language
+
+    @property
+    def code(self) -> str:
+        """The start's own kernel."""
+        return self.start.sources[self.start.entry_file]
+
+
+class Judges:
+    """Processes that judge, each with an evaluator that stays warm; use it as a context manager.
+
+    They end with it, and with the process that has started them, however that one ends.
+    """
+
+    def __init__(self, device: str, *, jobs: int = 1) -> None:
+        self._device, self._jobs = device, jobs
+        self._pool = self._opened()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def _opened(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
+        return ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_open, initargs=(self._device,))
+
+    def each(
+        self, work: Callable[[Submission], Result], submissions: Mapping[str, Submission]
+    ) -> Iterator[tuple[str, Result | None]]:
+        """What comes of each, as it is ready; side by side, but for measurements, which take turns on a machine.
+
+        None for a submission at which the process that judged it has ended three times.
+        """
+        left = dict(submissions)
+        begun = self._begun(work, submissions)
+        for future in as_completed(begun):
+            try:
+                result = future.result()
+            except BrokenProcessPool:
+                continue
+            del left[begun[future]]
+            yield begun[future], result
+        if left:  # all that were under way have failed; whose fault it was shows when each is alone
+            self._reopen()
+        for name, submission in left.items():
+            yield name, self._alone(work, submission)
+
+    def _begun(
+        self, work: Callable[[Submission], Result], submissions: Mapping[str, Submission]
+    ) -> dict[Future[Result], str]:
+        begun: dict[Future[Result], str] = {}
+        for name, submission in submissions.items():
+            try:
+                begun[self._pool.submit(work, submission)] = name
+            except BrokenProcessPool:
+                break
+        return begun
+
+    def _alone(self, work: Callable[[Submission], Result], submission: Submission) -> Result | None:
+        for _ in range(_TRIES - 1):
+            try:
+                return self._pool.submit(work, submission).result()
+            except BrokenProcessPool:
+                self._reopen()
+        return None
+
+    def _reopen(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self._pool = self._opened()
+
+
+@dataclass(frozen=True)
+class PublicJudge:
+    """What a search asks: tier quick, on the cases of a public seed."""
+
+    judges: Judges
+    form: Form
+    seed: int
+
+    def __call__(self, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Judged]]:
+        """For each name and code a verdict, as they are ready."""
+        fitting: dict[str, Submission] = {}
+        for name, code in named:
+            size = len(code.encode(errors="replace"))
+            if size > MAX_FILE_BYTES:
+                said = f"{size:,} bytes; a source file may have at most {MAX_FILE_BYTES:,}"
+                yield name, Judged("parse", log=said)
+            else:
+                fitting[name] = self.form.submission(name, code)
+        for name, judged in self.judges.each(partial(judge_publicly, seed=self.seed), fitting):
+            yield name, judged or Judged("harness", log="the process that judged it has ended, each time", is_ours=True)
+
+
+_EVALUATORS: list[Evaluator] = []
+"""Of a process that judges: one."""
+
+
+def _open(device: str) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    from robust_kbench.evaluate import Evaluator
+
+    _EVALUATORS.append(Evaluator(device))
+    atexit.register(_EVALUATORS[0].close)
+
+
+def _end_with_parent() -> None:
+    """A pool of processes does not notice that whoever started it was killed, and would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def judge_publicly(submission: Submission, *, seed: int) -> Judged:
+    """In a process that judges: what an agent may know."""
+    return verdict(_record(submission, "quick", seed))
+
+
+def judge_finally(submission: Submission, *, tier: Tier) -> RunRecord:
+    """In a process that judges: on cases of a seed that evaluate() draws now, when the submission cannot change."""
+    return _record(submission, tier, None)
+
+
+def _record(submission: Submission, tier: Tier, seed: int | None) -> RunRecord:
+    """An error of ours is nobody's fault: it is tried again, and then told as what it is."""
+    for _ in range(_TRIES):
+        record = _EVALUATORS[0].evaluate(submission, tier=tier, seed=seed)
+        if record.status is not Status.HARNESS_ERROR:
+            break
+    return record
+
+
+def verdict(record: RunRecord) -> Judged:
+    """What an agent may know of a record."""
+    findings = tuple(f"{each.severity}: {each.guard}: {each.message}" for each in record.findings)
+    if record.status is Status.PASSED and record.timings:
+        return _timed(record, findings)
+    log = "\n".join(part for part in (record.reason, record.log) if part)
+    if record.status is Status.PASSED:
+        return Judged("harness", log="right, but not timed on this machine", findings=findings, is_ours=True)
+    is_ours = record.status is Status.HARNESS_ERROR
+    return Judged(_STAGES[record.status], log=log, findings=findings, is_ours=is_ours)
+
+
+def _timed(record: RunRecord, findings: tuple[str, ...]) -> Judged:
+    """Speed against eager PyTorch over all timed cases and dtypes: geometric means, of the intervals' bounds too."""
+    from robust_kbench.scoring import score
+
+    cases = [case for each in score(record).values() for case in each.cases]
+    ratios = [case.speedups[EAGER] for case in cases]
+    value, low, high = (_mean([getattr(ratio, bound) for ratio in ratios]) for bound in ("value", "low", "high"))
+    median_us = _mean([case.medians_us[CANDIDATE] for case in cases])
+    return Judged("time", True, value, low, high, median_us, profile=_profile(record), findings=findings)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+def _profile(record: RunRecord) -> str:
+    """Where the time goes, as far as the record tells: each timed case beside its baselines and the floor."""
+    from robust_kbench.scoring import score
+
+    lines = []
+    for each in score(record).values():
+        for case in each.cases:
+            axes = ", ".join(f"{name} {size}" for name, size in case.axes.items())
+            times = ", ".join(f"{name} {us:.1f} us" for name, us in case.medians_us.items())
+            floor = "" if case.floor_us is None else f"; the hardware allows {case.floor_us:.1f} us"
+            lines.append(f"{case.dtype}, {axes}: {times}{floor}")
+    return "\n".join(lines)

@@ -1,0 +1,55 @@
+"""What a run starts from: a kernel of the package that is slow on purpose, or the form of one alone.
+
+A demonstration start names its choices, such as tile sizes and orders of loops, in lines that end in `// choices:`
+with all values; every combination of them is a right kernel.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robust_kbench.errors import UsageError
+from robust_kbench.registry import LoadedTask, read_submission
+from robust_kbench.schema.documents import shown
+from robust_kbench.schema.submission import Abi, Language, Submission, SubmissionFile
+from robust_kbench.schema.task import FloatDType
+
+_FOLDER = Path(__file__).parent / "starts"
+_SUFFIXES: dict[Language, str] = {"python": "py", "triton": "py", "cpp": "cpp", "cuda": "cu"}
+_ABIS: dict[Language, Abi] = {"python": "value", "triton": "value", "cpp": "c", "cuda": "c"}
+_DTYPE: FloatDType = "float32"
+
+
+def demonstrations() -> list[str]:
+    """Tasks that have a start in the package."""
+    return sorted(read_submission(folder).file.task for folder in _folders())
+
+
+def demonstration(task: str) -> Submission:
+    """The one of this task. Raises UsageError."""
+    for folder in _folders():
+        found = read_submission(folder)
+        if found.file.task == task:
+            return found
+    there = ", ".join(demonstrations())
+    raise UsageError(f"--start demo: {shown(task)} has no start in the package; there are starts of {there}")
+
+
+def form_of(task: LoadedTask, language: Language) -> Submission:
+    """A submission whose kernel is still to be written, for runs that start from the reference.
+
+    It declares one dtype, float32 where the task has it, as the agents' sources do; whoever wants others gives a start.
+    """
+    symbol, file = task.spec.name.rpartition("/")[2], f"kernel.{_SUFFIXES[language]}"
+    header = SubmissionFile(
+        task=task.spec.name,
+        language=language,
+        abi=_ABIS[language],
+        entry_point=f"{file}::{symbol}",
+        dtypes=(_DTYPE if _DTYPE in task.spec.dtypes else task.spec.dtypes[0],),
+    )
+    return Submission(name=symbol, file=header, sources={file: ""})
+
+
+def _folders() -> list[Path]:
+    return sorted(folder for folder in _FOLDER.iterdir() if folder.is_dir())

@@ -1,0 +1,253 @@
+"""Agents x tasks x models x seeds at equal budgets, from one file. It may be killed, and goes on where it was."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import resources
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from robust_kbench.agents import evolution, page, starts, submissions, tables
+from robust_kbench.agents import preset as presets
+from robust_kbench.agents.archive import Node
+from robust_kbench.agents.budget import Budget
+from robust_kbench.agents.evolution import FINAL, RUN, RunFile
+from robust_kbench.agents.preset import Preset
+from robust_kbench.agents.providers import opening
+from robust_kbench.agents.summary import Summary, agent_digest
+from robust_kbench.devices import machine, open_device
+from robust_kbench.errors import UsageError
+from robust_kbench.registry import find_submissions, load_task
+from robust_kbench.schema.documents import Strict, parse, read_yaml, shown
+from robust_kbench.schema.record import Tier
+from robust_kbench.schema.submission import Language, Submission
+from robust_kbench.schema.task import DeviceKind
+from robust_kbench.version import __version__
+
+DEMONSTRATION = "demonstration"
+ASKED = "sweep.yaml"
+_BEFORE_A_RUN = {"start", ".start.new", "brief.json", "prices.json", ".run.yaml"}
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+_DEMO, _REFERENCE = "demo", "reference"
+Observe = Callable[[Node, Budget], None]
+
+
+class SweepFile(Strict):
+    """What is to be run. Every agent, task, model and seed with every other, each with so many evaluations."""
+
+    agents: tuple[str, ...] = Field(min_length=1, description="names of presets, or paths of YAML files")
+    tasks: tuple[str, ...] = Field(min_length=1)
+    llms: tuple[str, ...] = Field(min_length=1, description="as behind --llm; each run asks one of them")
+    seeds: tuple[Annotated[int, Field(ge=0, lt=2**53)], ...] = Field(min_length=1)
+    evaluations: int = Field(ge=1)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    starts: str = Field(default=_REFERENCE, description="demo, reference, or a folder with a submission for each task")
+    language: Language | None = Field(default=None, description="from the reference: default cuda, or cpp on a cpu")
+    tier: Tier = Field(default="full", description="of the final judging")
+    jobs: int = Field(default=1, ge=1)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One of a sweep, and the folder that it has in it."""
+
+    task: str
+    agent: Preset
+    llm: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return "__".join(_PLAIN.sub("-", part) for part in (self.task, self.agent.name, self.llm, str(self.seed)))
+
+    def __str__(self) -> str:
+        return f"{self.task}  {self.agent.name}  {opening.described(self.llm)}  seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What has come of the runs, in their order; of those that failed, the words of the error."""
+
+    summaries: tuple[Summary, ...]
+    failures: tuple[tuple[Run, str], ...]
+
+
+def read(file: str) -> SweepFile:
+    """A sweep of the user's, or `demonstration`. Paths of agents and starts are relative to it. Raises our errors."""
+    if file == DEMONSTRATION:
+        with resources.as_file(resources.files("robust_kbench.agents") / f"{DEMONSTRATION}.yaml") as own:
+            return _parsed(own)
+    found = _parsed(Path(file))
+    folder = Path(file).parent
+    agents = tuple(str(folder / agent) if agent.endswith((".yaml", ".yml")) else agent for agent in found.agents)
+    is_folder = found.starts not in (_DEMO, _REFERENCE)
+    return found.model_copy(
+        update={"agents": agents, "starts": str(folder / found.starts) if is_folder else found.starts}
+    )
+
+
+def _parsed(file: Path) -> SweepFile:
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}; a sweep is a YAML file, or `{DEMONSTRATION}`") from None
+    return parse(SweepFile, read_yaml(text, str(file)), str(file))
+
+
+def narrowed(
+    file: SweepFile,
+    *,
+    agents: Sequence[str] = (),
+    tasks: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+    evaluations: int | None = None,
+) -> SweepFile:
+    """A part of a sweep, or a shorter one. Raises UsageError for what is not in it."""
+    changes: dict[str, Any] = {}
+    for name, wanted in (("agents", agents), ("tasks", tasks), ("seeds", seeds)):
+        known = getattr(file, name)
+        for each in wanted:
+            if each not in known:
+                raise UsageError(
+                    f"--{name}: {shown(str(each))} is not in the sweep; it has {', '.join(map(str, known))}"
+                )
+        if wanted:
+            changes[name] = tuple(each for each in known if each in wanted)
+    if evaluations is not None:
+        changes["evaluations"] = evaluations
+    return file.model_copy(update=changes)
+
+
+def runs(file: SweepFile) -> list[Run]:
+    """All of a sweep: seed after seed, so that what is done so far is about all agents and tasks.
+
+    Raises UsageError and SpecError for an agent, a task or a model that does not exist, before anything has begun.
+    """
+    agents = [_limited(presets.load(agent), file.evaluations) for agent in file.agents]
+    tasks = [load_task(task).spec.name for task in file.tasks]
+    for llm in file.llms:
+        opening.open_provider(llm)
+    found = [Run(task, agent, llm, seed) for seed, task, agent, llm in product(file.seeds, tasks, agents, file.llms)]
+    names = [run.name for run in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(
+            f"two runs of the sweep would have the folder {twice}; name every agent, task, model and seed once"
+        )
+    return found
+
+
+def _limited(agent: Preset, evaluations: int) -> Preset:
+    return agent.model_copy(update={"limits": agent.limits.model_copy(update={"evaluations": evaluations})})
+
+
+def carry_out(
+    file: SweepFile,
+    folder: Path,
+    *,
+    begun: Callable[[Run], Observe] = lambda run: lambda node, budget: None,
+    ended: Callable[[Run, Summary | str], None] = lambda run, what: None,
+) -> Swept:
+    """Carry out all runs one after the other, or go on with them. One that fails is told, and ends nothing.
+
+    What there is so far is written after every run. Raises UsageError and SpecError before anything has begun.
+    """
+    due, device = runs(file), open_device(file.device).kind
+    found = {run.name: _start(file, run) for run in due}
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ASKED).write_text(submissions.to_yaml(file.model_dump(mode="json", exclude_none=True)), encoding="utf-8")
+    swept = Swept((), ())
+    for run in due:
+        try:
+            summary = _one(
+                folder / run.name, _run_file(file, run, found[run.name], device), found[run.name], begun(run)
+            )
+        except Exception as error:  # a sweep takes a night: whatever one run runs into, the others go on
+            words = f"{type(error).__name__}: {error}"
+            swept = replace(swept, failures=(*swept.failures, (run, words)))
+            ended(run, words)
+        else:
+            swept = replace(swept, summaries=(*swept.summaries, summary))
+            ended(run, summary)
+        write(swept, file, folder)
+    return swept
+
+
+def _start(file: SweepFile, run: Run) -> Submission | None:
+    """None: the reference. Raises UsageError."""
+    if file.starts == _REFERENCE:
+        return None
+    if file.starts == _DEMO:
+        return starts.demonstration(run.task)
+    fitting = [found for found in find_submissions(Path(file.starts)) if found.file.task == run.task]
+    if len(fitting) != 1:
+        raise UsageError(f"starts: {file.starts} has {len(fitting)} submissions to {run.task}; one is needed")
+    return fitting[0]
+
+
+def _run_file(file: SweepFile, run: Run, start: Submission | None, device: DeviceKind) -> RunFile:
+    usual: Language = "cuda" if device == "cuda" else "cpp"
+    return RunFile(
+        task=run.task,
+        agent=run.agent,
+        llm=(run.llm,),
+        seed=run.seed,
+        device=device,
+        public_seed=run.seed,
+        language=start.file.language if start else file.language or usual,
+        from_reference=start is None,
+        jobs=file.jobs,
+        tier=file.tier,
+        kbench=__version__,
+        harness=machine.harness_digest(),
+        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _one(folder: Path, file: RunFile, start: Submission | None, observe: Observe) -> Summary:
+    if (folder / RUN).exists():
+        _check_that_it_is_the_same(folder, file)
+    else:
+        _clear(folder)
+        evolution.begin(folder, file, start)
+    if (folder / FINAL).exists():
+        return page.write(folder, evolution.replayed(folder))
+    return page.write(folder, evolution.carry_out(folder, observe=observe))
+
+
+def _clear(folder: Path) -> None:
+    """Of what a sweep that was killed had written before there was a run. Whatever else is there stays."""
+    there = {place.name for place in folder.iterdir()} if folder.is_dir() else set()
+    if there and there <= _BEFORE_A_RUN:
+        shutil.rmtree(folder)
+
+
+def _check_that_it_is_the_same(folder: Path, file: RunFile) -> None:
+    """A run of an earlier sweep into this folder may have had another budget. Who made it may differ, and shows."""
+    there, wanted = (_what_counts(each) for each in (evolution.read(folder), file))
+    if changed := sorted(name for name in wanted if there[name] != wanted[name]):
+        raise UsageError(f"{folder}: was begun with another {', '.join(changed)}; choose another --out")
+
+
+def _what_counts(file: RunFile) -> dict[str, Any]:
+    facts = file.model_dump(exclude={"made_at", "kbench", "harness", "jobs", "agent"})
+    return {**facts, "agent": agent_digest(file.agent), "budget": file.agent.limits}
+
+
+def write(swept: Swept, file: SweepFile, folder: Path) -> list[Path]:
+    """The tables of what there is so far."""
+    count = len(file.agents) * len(file.tasks) * len(file.llms) * len(file.seeds)
+    about = (
+        f"{len(swept.summaries)} of {count} runs: agents {', '.join(file.agents)}; tasks {', '.join(file.tasks)}; "
+        f"seeds {', '.join(map(str, file.seeds))}; {file.evaluations} evaluations each, starts: {file.starts}."
+    )
+    failures = [(str(run), words) for run, words in swept.failures]
+    rules_only = all(llm == "improver" for llm in file.llms)
+    return tables.write(folder, swept.summaries, failures, about=shown(about), rules_only=rules_only)
