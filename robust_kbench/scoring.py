@@ -81,24 +81,24 @@ class DtypeScore:
     def against(self, baseline: str) -> float | None:
         """Geometric mean against one named baseline, where every case has it."""
         values = [case.speedups[baseline].value for case in self.cases if baseline in case.speedups]
-        return _geometric_mean(values) if len(values) == len(self.cases) else None
+        return geometric_mean(values) if len(values) == len(self.cases) else None
 
     def median_us(self, contestant: str) -> float | None:
         """Geometric mean over the cases of a contestant's median time."""
         times = [case.medians_us[contestant] for case in self.cases if contestant in case.medians_us]
-        return _geometric_mean(times) if times and len(times) == len(self.cases) else None
+        return geometric_mean(times) if times and len(times) == len(self.cases) else None
 
     @property
     def hot_us(self) -> float | None:
         """Geometric mean over the cases of the candidate's time on a warm cache, where all were measured."""
         times = [case.hot_us for case in self.cases if case.hot_us is not None]
-        return _geometric_mean(times) if len(times) == len(self.cases) else None
+        return geometric_mean(times) if len(times) == len(self.cases) else None
 
     @property
     def floor_share(self) -> float | None:
         """Geometric mean over the cases, where every floor is known."""
         shares = [case.floor_share for case in self.cases if case.floor_share is not None]
-        return _geometric_mean(shares) if len(shares) == len(self.cases) else None
+        return geometric_mean(shares) if len(shares) == len(self.cases) else None
 
 
 def score(record: RunRecord) -> dict[FloatDType, DtypeScore]:
@@ -170,5 +170,6 @@ def _logs(samples: dict[str, list[int]], baseline: str) -> list[float]:
     return statistics.log_ratios(samples[baseline], samples[CANDIDATE])
 
 
-def _geometric_mean(values: Sequence[float]) -> float:
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive numbers, at least one."""
     return math.exp(sum(math.log(value) for value in values) / len(values))

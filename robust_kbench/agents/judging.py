@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import math
 import multiprocessing
 import os
 import threading
@@ -210,17 +209,17 @@ def verdict(record: RunRecord) -> Judged:
 
 def _timed(record: RunRecord, findings: tuple[str, ...]) -> Judged:
     """Speed against eager PyTorch over all timed cases and dtypes: geometric means, of the intervals' bounds too."""
-    from robust_kbench.scoring import score
+    from robust_kbench.scoring import geometric_mean, score
 
     cases = [case for each in score(record).values() for case in each.cases]
+    if any(EAGER not in case.speedups for case in cases):
+        return Judged("harness", log="right, but eager PyTorch was lost beside it", findings=findings, is_ours=True)
     ratios = [case.speedups[EAGER] for case in cases]
-    value, low, high = (_mean([getattr(ratio, bound) for ratio in ratios]) for bound in ("value", "low", "high"))
-    median_us = _mean([case.medians_us[CANDIDATE] for case in cases])
+    value, low, high = (
+        geometric_mean([getattr(ratio, bound) for ratio in ratios]) for bound in ("value", "low", "high")
+    )
+    median_us = geometric_mean([case.medians_us[CANDIDATE] for case in cases])
     return Judged("time", True, value, low, high, median_us, profile=_profile(record), findings=findings)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.exp(sum(math.log(value) for value in values) / len(values))
 
 
 def _profile(record: RunRecord) -> str:

@@ -27,10 +27,11 @@ def look_again() -> str:
 
 
 def _filled(name_or_text: str, fence: str) -> str:
-    text = _template(name_or_text) if _NAME.fullmatch(name_or_text) else name_or_text
+    text = template(name_or_text) if _NAME.fullmatch(name_or_text) else name_or_text
     return Template(text).safe_substitute(fence=fence, begin=replies.BEGIN, end=replies.END).strip()
 
 
 @lru_cache
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """A file of the package."""
     return (resources.files("robust_kbench.agents") / "prompts" / f"{name}.md").read_text()

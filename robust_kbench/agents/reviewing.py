@@ -10,11 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib import resources
 from string import Template
 from typing import Literal
 
+from robust_kbench.agents import prompts
 from robust_kbench.agents.context import fenced, quoted
 from robust_kbench.agents.loop import MAX_TOKENS
 from robust_kbench.agents.providers.protocol import Message, Provider, ProviderError, Request
@@ -97,18 +96,13 @@ def review(task: LoadedTask, subject: Subject, ask: Provider, model: str) -> Rev
 
 def prompt(task: LoadedTask, subject: Subject) -> str:
     """What is asked: the public contract, the reference and the subject. No seed of any case is in it."""
-    text = Template(_template()).safe_substitute(
+    text = Template(prompts.template("review")).safe_substitute(
         subject=_called(subject),
         task=_contract(task.spec),
         reference=fenced(task.reference, "python"),
         code=_code(subject),
     )
     return text.strip() + "\n"
-
-
-@lru_cache
-def _template() -> str:
-    return (resources.files("robust_kbench.agents") / "prompts" / "review.md").read_text()
 
 
 def _called(subject: Subject) -> str:

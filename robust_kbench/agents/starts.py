@@ -14,10 +14,17 @@ from robust_kbench.schema.documents import shown
 from robust_kbench.schema.submission import Abi, Language, Submission, SubmissionFile
 from robust_kbench.schema.task import FloatDType
 
+DEMO, REFERENCE = "demo", "reference"
+"""What may stand where a folder with a start is asked for."""
 _FOLDER = Path(__file__).parent / "starts"
 _SUFFIXES: dict[Language, str] = {"python": "py", "triton": "py", "cpp": "cpp", "cuda": "cu"}
 _ABIS: dict[Language, Abi] = {"python": "value", "triton": "value", "cpp": "c", "cuda": "c"}
 _DTYPE: FloatDType = "float32"
+
+
+def usual_language(device: str) -> Language:
+    """Of kernels for this kind of device, where nobody says another."""
+    return "cuda" if device == "cuda" else "cpp"
 
 
 def demonstrations() -> list[str]:

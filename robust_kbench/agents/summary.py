@@ -249,9 +249,11 @@ def over_fastest(record: RunRecord) -> Interval | None:
 
 
 def _mean(ratios: Sequence[tuple[float, float, float]]) -> Interval | None:
+    from robust_kbench.scoring import geometric_mean
+
     if not ratios:
         return None
-    value, low, high = (math.exp(sum(map(math.log, each)) / len(ratios)) for each in zip(*ratios, strict=True))
+    value, low, high = (geometric_mean(each) for each in zip(*ratios, strict=True))
     return Interval(value=value, low=low, high=high)
 
 

@@ -35,7 +35,6 @@ DEMONSTRATION = "demonstration"
 ASKED = "sweep.yaml"
 _BEFORE_A_RUN = {"start", ".start.new", "brief.json", "prices.json", ".run.yaml"}
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
-_DEMO, _REFERENCE = "demo", "reference"
 Observe = Callable[[Node, Budget], None]
 
 
@@ -48,7 +47,9 @@ class SweepFile(Strict):
     seeds: tuple[Annotated[int, Field(ge=0, lt=2**53)], ...] = Field(min_length=1)
     evaluations: int = Field(ge=1)
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    starts: str = Field(default=_REFERENCE, description="demo, reference, or a folder with a submission for each task")
+    starts: str = Field(
+        default=starts.REFERENCE, description="demo, reference, or a folder with a submission for each task"
+    )
     language: Language | None = Field(default=None, description="from the reference: default cuda, or cpp on a cpu")
     tier: Tier = Field(default="full", description="of the final judging")
     jobs: int = Field(default=1, ge=1)
@@ -88,7 +89,7 @@ def read(file: str) -> SweepFile:
     found = _parsed(Path(file))
     folder = Path(file).parent
     agents = tuple(str(folder / agent) if agent.endswith((".yaml", ".yml")) else agent for agent in found.agents)
-    is_folder = found.starts not in (_DEMO, _REFERENCE)
+    is_folder = found.starts not in (starts.DEMO, starts.REFERENCE)
     return found.model_copy(
         update={"agents": agents, "starts": str(folder / found.starts) if is_folder else found.starts}
     )
@@ -182,9 +183,9 @@ def carry_out(
 
 def _start(file: SweepFile, run: Run) -> Submission | None:
     """None: the reference. Raises UsageError."""
-    if file.starts == _REFERENCE:
+    if file.starts == starts.REFERENCE:
         return None
-    if file.starts == _DEMO:
+    if file.starts == starts.DEMO:
         return starts.demonstration(run.task)
     fitting = [found for found in find_submissions(Path(file.starts)) if found.file.task == run.task]
     if len(fitting) != 1:
@@ -193,7 +194,6 @@ def _start(file: SweepFile, run: Run) -> Submission | None:
 
 
 def _run_file(file: SweepFile, run: Run, start: Submission | None, device: DeviceKind) -> RunFile:
-    usual: Language = "cuda" if device == "cuda" else "cpp"
     return RunFile(
         task=run.task,
         agent=run.agent,
@@ -201,7 +201,7 @@ def _run_file(file: SweepFile, run: Run, start: Submission | None, device: Devic
         seed=run.seed,
         device=device,
         public_seed=run.seed,
-        language=start.file.language if start else file.language or usual,
+        language=start.file.language if start else file.language or starts.usual_language(device),
         from_reference=start is None,
         jobs=file.jobs,
         tier=file.tier,

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 # its paper: what a first run should cost and need.
 USUAL_AGENT = "evoengineer-free"
 _RUN = "run"
-_DEMO, _REFERENCE = "demo", "reference"
 _MAX_SEED = 2**53 - 1
 
 
@@ -194,11 +193,12 @@ def _begin(asked: _Asked, tier: Any) -> Path:
 
 def _language(text: str | None, device: str) -> Language:
     """What was asked for, or what a kernel for this device usually is written in. Raises UsageError."""
+    from robust_kbench.agents import starts
     from robust_kbench.errors import UsageError
     from robust_kbench.schema.submission import ABIS
 
     if text is None:
-        return "cuda" if device == "cuda" else "cpp"
+        return starts.usual_language(device)
     if text not in ABIS:
         raise UsageError(f"--language {text}: unknown; use {', '.join(ABIS)}")
     return cast("Language", text)
@@ -213,9 +213,9 @@ def _start(task: LoadedTask, agent: Preset, text: str | None, language: Language
     from robust_kbench.registry import find_submissions, read_submission
     from robust_kbench.scaffold import scaffold
 
-    if text == _REFERENCE or (text is None and any(phase.name == "translate" for phase in agent.phases)):
+    if text == starts.REFERENCE or (text is None and any(phase.name == "translate" for phase in agent.phases)):
         return None
-    if text == _DEMO:
+    if text == starts.DEMO:
         return starts.demonstration(task.spec.name)
     if text is None:
         with tempfile.TemporaryDirectory(prefix="kbench-start-") as folder:

@@ -40,6 +40,14 @@ def timing(candidate_ns: int, eager_ns: int, cols: int = 64) -> Timing:
     return Timing(axes={"rows": 8, "cols": cols}, dtype="float32", sessions=(session,), floor_us=0.5)
 
 
+def without_eager() -> Timing:
+    """As when eager PyTorch was lost in a session, and another baseline was not."""
+    (session,) = timing(1000, 2000).sessions
+    samples = {"candidate": session.samples["candidate"], "compile": session.samples["eager"]}
+    lost = session.model_copy(update={"samples": samples})
+    return timing(1000, 2000).model_copy(update={"sessions": (lost,)})
+
+
 @pytest.mark.parametrize(
     ("status", "stage"),
     [
@@ -86,6 +94,7 @@ def test_speed_is_the_geometric_mean_over_timed_cases() -> None:
     [
         pytest.param(make_record(status=Status.HARNESS_ERROR, reason="ours", timings=()), id="a failure of ours"),
         pytest.param(make_record(timings=()), id="right, and not timed"),
+        pytest.param(make_record(timings=(without_eager(),)), id="right, and nothing to compare with"),
     ],
 )
 def test_what_is_our_fault_is_told_as_such(record: RunRecord) -> None:
