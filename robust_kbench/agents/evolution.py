@@ -12,8 +12,10 @@ resumed is the run that it would have been.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal, cast
@@ -24,24 +26,34 @@ from robust_kbench import store
 from robust_kbench.agents import brief, lineage, loop, prices, run, starts, submissions
 from robust_kbench.agents.archive import ROOT, Archive, Judged, Node
 from robust_kbench.agents.budget import Budget, Spent
+from robust_kbench.agents.context import Brief
 from robust_kbench.agents.journal import JOURNAL, Journal
 from robust_kbench.agents.judging import Form, Judges, PublicJudge, check_that_it_is_timed, judge_finally
 from robust_kbench.agents.preset import Preset
 from robust_kbench.agents.providers.opening import open_all
 from robust_kbench.agents.providers.protocol import Provider, Reply, Request
+from robust_kbench.agents.sharing import Shared
 from robust_kbench.devices import machine, open_device
 from robust_kbench.errors import HarnessError, SpecError, UsageError
 from robust_kbench.registry import load_task, read_submission
 from robust_kbench.schema.documents import Strict, parse, read_yaml, shown
 from robust_kbench.schema.record import RunRecord, Tier
 from robust_kbench.schema.submission import Language, Submission
+from robust_kbench.schema.task import DeviceKind
+from robust_kbench.version import __version__
 
 RUN, START, BEST, FINAL = "run.yaml", "start", "best", "final.jsonl"
 """START and BEST are also the names of the submissions in the records of the final judging."""
 _BRIEF, _PRICES, _LINEAGE, _PARTIAL = "brief.json", "prices.json", "lineage.json", ".final.jsonl"
+_BEFORE_A_RUN = {START, f".{START}.new", _BRIEF, _PRICES, f".{RUN}"}
 _REFERENCE = Judged("time", True, 1.0, 1.0, 1.0)
 _NOT_JUDGED = Judged("harness", log="not judged yet", is_ours=True)
 _MAX_AUTHOR = 100
+Observe = Callable[[Node, Budget], None]
+
+
+def unobserved(node: Node, budget: Budget) -> None:
+    """For who wants to see nothing of a search."""
 
 
 class RunFile(Strict):
@@ -81,6 +93,46 @@ class Evolved:
     def winner(self) -> Node | None:
         """The best kernel; None where nothing right is faster than the start."""
         return _winner(self.outcome.archive)
+
+
+def asked_for(
+    task: str,
+    agent: Preset,
+    llm: Sequence[str],
+    seed: int,
+    *,
+    device: DeviceKind,
+    start: Submission | None,
+    language: Language | None = None,
+    tier: Tier = "full",
+    jobs: int = 1,
+) -> RunFile:
+    """A new run, by this kbench, of which nothing is written yet. `start`: None for a run from the reference.
+
+    `language`: of kernels made from the reference; default: the usual one of the device.
+    """
+    return RunFile(
+        task=task,
+        agent=agent,
+        llm=tuple(llm),
+        seed=seed,
+        device=device,
+        public_seed=seed,
+        language=start.file.language if start else language or starts.usual_language(device),
+        from_reference=start is None,
+        jobs=jobs,
+        tier=tier,
+        kbench=__version__,
+        harness=machine.harness_digest(),
+        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def clear(folder: Path) -> None:
+    """Of what a killed `begin` had written before there was a run. Whatever else is there stays."""
+    there = {place.name for place in folder.iterdir()} if folder.is_dir() else set()
+    if there and there <= _BEFORE_A_RUN:
+        shutil.rmtree(folder)
 
 
 def begin(folder: Path, file: RunFile, start: Submission | None, *, price_file: Path | None = None) -> None:
@@ -124,26 +176,46 @@ def read(folder: Path) -> RunFile:
 def carry_out(
     folder: Path,
     *,
-    observe: Callable[[Node, Budget], None] = lambda node, budget: None,
+    observe: Observe = unobserved,
     tier: Tier | None = None,
-    final_judge: bool = True,
     providers: Mapping[str, Provider] | None = None,
 ) -> Evolved:
-    """Carry out the run, or go on with it. What has ended is not done again.
+    """Carry out the run, or go on with it: `search`, then `conclude`, with their errors."""
+    search(folder, observe=observe, providers=providers)
+    return conclude(folder, tier=tier)
 
-    `tier`: of the final judging, where it is not the run's own. `providers`: who answers instead of those that the run
-    names, by the model's name in requests. A run that ended because nobody answered is not judged in the end: it can
-    be resumed. Raises UsageError, SpecError, and HarnessError when the start or the end could not be judged.
+
+def search(
+    folder: Path,
+    *,
+    observe: Observe = unobserved,
+    providers: Mapping[str, Provider] | None = None,
+    shared: Path | None = None,
+) -> Evolved:
+    """Let the agent search until its budget is spent, or go on with that. What has ended is not done again.
+
+    `providers`: who answers instead of those that the run names, by the model's name in requests. `shared`: a folder
+    where other runs keep verdicts. Raises UsageError, SpecError, and HarnessError when the start could not be judged.
     """
     file = read(folder)
     with Journal(folder / JOURNAL) as journal:
         if not (folder / FINAL).exists():
             if journal.stop != "budget":
-                _search(folder, file, journal, providers, observe)
-            evolved = replayed(folder)
-            _keep(folder, evolved)
-            if final_judge and evolved.outcome.stop == "budget":
-                _judge_in_the_end(folder, evolved, tier or file.tier)
+                _search(folder, file, journal, providers, observe, shared)
+            _keep(folder, replayed(folder))
+    return replayed(folder)
+
+
+def conclude(folder: Path, *, tier: Tier | None = None, shared: Path | None = None) -> Evolved:
+    """Judge what was found, and the start beside it, in new processes on cases of seeds that are drawn only now.
+
+    `tier`: where it is not the run's own. `shared`: a folder where other runs keep records. A run that ended because
+    nobody answered is not judged in the end: it can be resumed. Raises HarnessError when the end could not be judged.
+    """
+    with Journal(folder / JOURNAL):  # nobody else may go on with it meanwhile
+        evolved = replayed(folder)
+        if not (folder / FINAL).exists() and evolved.outcome.stop == "budget":
+            _judge_in_the_end(folder, evolved, tier or evolved.file.tier, shared)
     return replayed(folder)
 
 
@@ -216,7 +288,8 @@ def _search(
     file: RunFile,
     journal: Journal,
     providers: Mapping[str, Provider] | None,
-    observe: Callable[[Node, Budget], None],
+    observe: Observe,
+    shared: Path | None,
 ) -> None:
     form, told = _form(folder, file), brief.read(folder / _BRIEF)
     here = brief.brief_for(load_task(file.task), form, open_device(file.device))
@@ -224,7 +297,8 @@ def _search(
         raise UsageError(f"{folder}: was begun on another machine, or by another kbench: begin it anew")
     known = open_all(file.llm) if providers is None else providers
     with Judges(file.device, jobs=file.jobs) as judges:
-        judge = PublicJudge(judges, form, file.public_seed)
+        public = PublicJudge(judges, form, file.public_seed)
+        judge = public if shared is None else partial(_shared(shared, file, told).verdicts, public)
         root = _judged_root(folder, file, journal, judge)
         setting = loop.Setting(file.agent, told, root, file.language, tuple(known), file.seed)
         run.search(setting, journal, known, judge, price=_prices(folder), observe=observe)
@@ -238,7 +312,7 @@ def _known_root(folder: Path, file: RunFile, journal: Journal) -> Node:
     return loop.started(code, journal.judged(ROOT, run.digest(code)) or _NOT_JUDGED, is_reference=False)
 
 
-def _judged_root(folder: Path, file: RunFile, journal: Journal, judge: PublicJudge) -> Node:
+def _judged_root(folder: Path, file: RunFile, journal: Journal, judge: run.Verdicts) -> Node:
     root = _known_root(folder, file, journal)
     if root.judged is not _NOT_JUDGED:
         return root
@@ -274,21 +348,33 @@ def _author(file: RunFile, author: str) -> dict[str, str]:
     return {"author": shown(f"{made}; from a kernel of {author}" if author else made)[:_MAX_AUTHOR]}
 
 
-def _judge_in_the_end(folder: Path, evolved: Evolved, tier: Tier) -> None:
-    """Judge what was found, and the start beside it, in new processes on cases of seeds that are drawn only now.
-
-    A record is kept as soon as there is one; the file has its name when all are there.
-    """
-    names = [] if evolved.winner is None else [BEST] if evolved.file.from_reference else [BEST, START]
+def _judge_in_the_end(folder: Path, evolved: Evolved, tier: Tier, shared: Path | None) -> None:
+    """A record is kept as soon as there is one; the file has its name when all are there."""
+    file = evolved.file
+    names = [] if evolved.winner is None else [BEST] if file.from_reference else [BEST, START]
     kept = folder / _PARTIAL
     kept.touch()
     judged = {record.submission for record in store.read(kept)}
     due = {name: read_submission(folder / name) for name in names if name not in judged}
+    among = None if shared is None else _shared(shared, file, brief.read(folder / _BRIEF))
     if due:
-        with Judges(evolved.file.device) as judges:
-            for name, record in judges.each(partial(judge_finally, tier=tier), due):
+        with Judges(file.device) as judges:
+            for name, record in _records(judges, due, tier, among):
                 if record is None:
                     remedy = "resume the run to try again"
                     raise HarnessError(f"{folder / name}: the process that judged it has ended, each time; {remedy}")
                 store.append(kept, record)
     kept.replace(folder / FINAL)
+
+
+def _records(
+    judges: Judges, due: Mapping[str, Submission], tier: Tier, shared: Shared | None
+) -> Iterator[tuple[str, RunRecord | None]]:
+    if shared is not None:
+        return shared.finals(judges, due, tier)
+    return judges.each(partial(judge_finally, tier=tier), due)
+
+
+def _shared(folder: Path, file: RunFile, told: Brief) -> Shared:
+    """Among runs by this harness on this machine, of this version of the task."""
+    return Shared(folder, (file.harness, file.device, told.hardware, load_task(file.task).digest))

@@ -142,15 +142,22 @@ class Journal:
         event = self._judged.get(identity)
         if event is None or event["code"] != code_digest:
             return None
-        facts: dict[str, Any] = {**event["judged"], "findings": tuple(event["judged"]["findings"])}
-        if facts["median_us"] is None:
-            facts["median_us"] = math.inf
-        return Judged(**facts)
+        return from_json(event["judged"])
 
     def note_judged(self, identity: str, code_digest: str, judged: Judged) -> None:
         """An evaluation has ended."""
-        facts = asdict(judged) | {"median_us": judged.median_us if math.isfinite(judged.median_us) else None}
-        self.write("judged", id=identity, code=code_digest, judged=facts)
+        self.write("judged", id=identity, code=code_digest, judged=as_json(judged))
+
+
+def as_json(judged: Judged) -> dict[str, Any]:
+    """A verdict as JSON has it, which knows no infinity."""
+    return asdict(judged) | {"median_us": judged.median_us if math.isfinite(judged.median_us) else None}
+
+
+def from_json(facts: Mapping[str, Any]) -> Judged:
+    """The inverse of `as_json`."""
+    median_us = math.inf if facts["median_us"] is None else facts["median_us"]
+    return Judged(**{**facts, "findings": tuple(facts["findings"]), "median_us": median_us})
 
 
 def _what_counts(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -161,15 +161,19 @@ _EVALUATORS: list[Evaluator] = []
 
 
 def _open(device: str) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     from robust_kbench.evaluate import Evaluator
 
     _EVALUATORS.append(Evaluator(device))
     atexit.register(_EVALUATORS[0].close)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """A pool of processes does not notice that whoever started it was killed, and would wait for work for ever."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,41 +1,48 @@
-"""Agents x tasks x models x seeds at equal budgets, from one file. It may be killed, and goes on where it was."""
+"""Agents x tasks x models x seeds at equal budgets, from one file. It may be killed, and goes on where it was.
+
+First all agents search; then what they have found is judged in the end. Runs share what was judged, see sharing.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import re
-import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from dataclasses import dataclass
 from importlib import resources
 from itertools import product
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
+from robust_kbench import core_shares
 from robust_kbench.agents import evolution, page, starts, submissions, tables
 from robust_kbench.agents import preset as presets
-from robust_kbench.agents.archive import Node
-from robust_kbench.agents.budget import Budget
-from robust_kbench.agents.evolution import FINAL, RUN, RunFile
+from robust_kbench.agents.evolution import FINAL, RUN, Observe, RunFile, unobserved
+from robust_kbench.agents.judging import end_with_parent
 from robust_kbench.agents.preset import Preset
 from robust_kbench.agents.providers import opening
-from robust_kbench.agents.summary import Summary, agent_digest
-from robust_kbench.devices import machine, open_device
+from robust_kbench.agents.summary import Summary, agent_digest, summarise
+from robust_kbench.devices import open_device
+from robust_kbench.devices.limits import known_limits
 from robust_kbench.errors import UsageError
 from robust_kbench.registry import find_submissions, load_task
 from robust_kbench.schema.documents import Strict, parse, read_yaml, shown
 from robust_kbench.schema.record import Tier
 from robust_kbench.schema.submission import Language, Submission
 from robust_kbench.schema.task import DeviceKind
-from robust_kbench.version import __version__
 
 DEMONSTRATION = "demonstration"
-ASKED = "sweep.yaml"
-_BEFORE_A_RUN = {"start", ".start.new", "brief.json", "prices.json", ".run.yaml"}
+ASKED, SHARED = "sweep.yaml", "shared"
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
-Observe = Callable[[Node, Budget], None]
 
 
 class SweepFile(Strict):
@@ -52,7 +59,6 @@ class SweepFile(Strict):
     )
     language: Language | None = Field(default=None, description="from the reference: default cuda, or cpp on a cpu")
     tier: Tier = Field(default="full", description="of the final judging")
-    jobs: int = Field(default=1, ge=1)
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,10 @@ class Run:
 
     def __str__(self) -> str:
         return f"{self.task}  {self.agent.name}  {opening.described(self.llm)}  seed {self.seed}"
+
+
+Told = Callable[[Run, Summary | str], None]
+"""Hears what came of a run, or the words of its error."""
 
 
 @dataclass(frozen=True)
@@ -153,32 +163,140 @@ def carry_out(
     file: SweepFile,
     folder: Path,
     *,
-    begun: Callable[[Run], Observe] = lambda run: lambda node, budget: None,
-    ended: Callable[[Run, Summary | str], None] = lambda run, what: None,
+    jobs: int = 1,
+    begun: Callable[[Run], Observe] = lambda run: unobserved,
+    searched: Told = lambda run, what: None,
+    ended: Told = lambda run, what: None,
 ) -> Swept:
-    """Carry out all runs one after the other, or go on with them. One that fails is told, and ends nothing.
+    """Let all agents search, and judge in the end what they have found, or go on with that.
 
-    What there is so far is written after every run. Raises UsageError and SpecError before anything has begun.
+    `jobs`: runs side by side, which `begun` observes only one by one. A run that fails is told, and ends nothing. What
+    there is so far is written after every run. Raises UsageError and SpecError before anything has begun.
     """
-    due, device = runs(file), open_device(file.device).kind
-    found = {run.name: _start(file, run) for run in due}
+    orders = _orders(file, folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ASKED).write_text(submissions.to_yaml(file.model_dump(mode="json", exclude_none=True)), encoding="utf-8")
-    swept = Swept((), ())
-    for run in due:
-        try:
-            summary = _one(
-                folder / run.name, _run_file(file, run, found[run.name], device), found[run.name], begun(run)
-            )
-        except Exception as error:  # a sweep takes a night: whatever one run runs into, the others go on
-            words = f"{type(error).__name__}: {error}"
-            swept = replace(swept, failures=(*swept.failures, (run, words)))
-            ended(run, words)
-        else:
-            swept = replace(swept, summaries=(*swept.summaries, summary))
-            ended(run, summary)
-        write(swept, file, folder)
-    return swept
+    found: dict[Run, Summary | str] = {}
+
+    def note(order: _Order, what: Summary | str, tell: Told) -> None:
+        found[order.run] = what
+        write(_swept(orders, found), file, folder)
+        tell(order.run, what)
+
+    with _Bearers(jobs, orders[0].file.device) as bearers:
+        for order, what in bearers.each(_search, orders, begun):
+            note(order, what, searched)
+        # Only now is the first hidden seed drawn: nobody searches any more.
+        for order, what in bearers.each(_conclude, [each for each in orders if isinstance(found[each.run], Summary)]):
+            note(order, what, ended)
+    return _swept(orders, found)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """All that is needed for one run."""
+
+    run: Run
+    file: RunFile
+    start: Submission | None
+    folder: Path
+    shared: Path
+
+
+def _orders(file: SweepFile, folder: Path) -> list[_Order]:
+    due, device = runs(file), open_device(file.device).kind
+    begins = {run: _start(file, run) for run in due}
+    return [
+        _Order(run, _run_file(file, run, begins[run], device), begins[run], folder / run.name, folder / SHARED)
+        for run in due
+    ]
+
+
+def _swept(orders: Sequence[_Order], found: Mapping[Run, Summary | str]) -> Swept:
+    there = [(order.run, found[order.run]) for order in orders if order.run in found]
+    return Swept(
+        tuple(what for _, what in there if isinstance(what, Summary)),
+        tuple((run, what) for run, what in there if isinstance(what, str)),
+    )
+
+
+def _search(order: _Order, observe: Observe) -> Summary:
+    if (order.folder / RUN).exists():
+        _check_that_it_is_the_same(order.folder, order.file)
+    else:
+        evolution.clear(order.folder)
+        evolution.begin(order.folder, order.file, order.start)
+    if (order.folder / FINAL).exists():
+        return summarise(evolution.replayed(order.folder))
+    return summarise(evolution.search(order.folder, observe=observe, shared=order.shared))
+
+
+def _conclude(order: _Order, observe: Observe) -> Summary:
+    return page.write(order.folder, evolution.conclude(order.folder, shared=order.shared))
+
+
+class _Bearers:
+    """Who carries runs out: this process, or several side by side; use it as a context manager."""
+
+    def __init__(self, jobs: int, device: str) -> None:
+        self._processes: ProcessPoolExecutor | None = None
+        self._ending = ExitStack()
+        if jobs == 1:
+            return
+        context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
+        shares: SimpleQueue[list[int]] | None = None
+        cores = core_shares.shares_of(sorted(os.sched_getaffinity(0)), jobs)
+        if device == "cpu" and min(map(len, cores)) >= core_shares.FOR_TIMING:
+            known_limits(open_device(device))  # nobody can measure them once the others are at work
+            shares = context.SimpleQueue()
+            for share in cores:
+                shares.put(share)
+        folder = self._ending.enter_context(TemporaryDirectory(prefix="kbench-sweep-"))
+        # Unlike those of multiprocessing.Pool, these processes may have children.
+        self._processes = self._ending.enter_context(
+            ProcessPoolExecutor(jobs, context, initializer=_prepare, initargs=(shares, folder))
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._processes is not None:
+            self._processes.shutdown(wait=False, cancel_futures=True)
+        self._ending.close()
+
+    def each(
+        self,
+        work: Callable[[_Order, Observe], Summary],
+        orders: Sequence[_Order],
+        begun: Callable[[Run], Observe] = lambda run: unobserved,
+    ) -> Iterator[tuple[_Order, Summary | str]]:
+        """What comes of each, or the words of its error, as they are ready."""
+        if self._processes is None:
+            for order in orders:
+                yield order, _outcome(work, order, begun(order.run))
+            return
+        due = {self._processes.submit(_outcome, work, order, unobserved): order for order in orders}
+        for future in as_completed(due):
+            try:
+                yield due[future], future.result()
+            except BrokenProcessPool:
+                yield due[future], "a process that carried out runs was killed; the same command goes on"
+
+
+def _prepare(shares: SimpleQueue[list[int]] | None, folder: str) -> None:
+    end_with_parent()
+    if shares is not None:
+        core_shares.settle(shares.get(), folder)
+
+
+def _outcome(work: Callable[[_Order, Observe], Summary], order: _Order, observe: Observe) -> Summary | str:
+    try:
+        return work(order, observe)
+    except Exception as error:  # a sweep takes a night: whatever one run runs into, the others go on
+        return f"{type(error).__name__}: {error}"
 
 
 def _start(file: SweepFile, run: Run) -> Submission | None:
@@ -194,39 +312,10 @@ def _start(file: SweepFile, run: Run) -> Submission | None:
 
 
 def _run_file(file: SweepFile, run: Run, start: Submission | None, device: DeviceKind) -> RunFile:
-    return RunFile(
-        task=run.task,
-        agent=run.agent,
-        llm=(run.llm,),
-        seed=run.seed,
-        device=device,
-        public_seed=run.seed,
-        language=start.file.language if start else file.language or starts.usual_language(device),
-        from_reference=start is None,
-        jobs=file.jobs,
-        tier=file.tier,
-        kbench=__version__,
-        harness=machine.harness_digest(),
-        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-
-
-def _one(folder: Path, file: RunFile, start: Submission | None, observe: Observe) -> Summary:
-    if (folder / RUN).exists():
-        _check_that_it_is_the_same(folder, file)
-    else:
-        _clear(folder)
-        evolution.begin(folder, file, start)
-    if (folder / FINAL).exists():
-        return page.write(folder, evolution.replayed(folder))
-    return page.write(folder, evolution.carry_out(folder, observe=observe))
-
-
-def _clear(folder: Path) -> None:
-    """Of what a sweep that was killed had written before there was a run. Whatever else is there stays."""
-    there = {place.name for place in folder.iterdir()} if folder.is_dir() else set()
-    if there and there <= _BEFORE_A_RUN:
-        shutil.rmtree(folder)
+    return evolution.asked_for(
+        run.task, run.agent, (run.llm,), run.seed,
+        device=device, start=start, language=file.language, tier=file.tier,
+    )  # fmt: skip
 
 
 def _check_that_it_is_the_same(folder: Path, file: RunFile) -> None:

@@ -150,10 +150,9 @@ def _begin(asked: _Asked, tier: Any) -> Path:
     from robust_kbench.agents import evolution, preset
     from robust_kbench.agents.budget import parse_limits
     from robust_kbench.agents.providers import opening
-    from robust_kbench.devices import machine, open_device
+    from robust_kbench.devices import open_device
     from robust_kbench.errors import UsageError
     from robust_kbench.registry import load_task
-    from robust_kbench.version import __version__
 
     if asked.task is None:
         raise UsageError("which task? `kbench tasks` lists them; or go on with a run: --resume DIR")
@@ -168,24 +167,13 @@ def _begin(asked: _Asked, tier: Any) -> Path:
     start = _start(task, agent, asked.start, language)
     if start is not None and asked.language is not None and start.file.language != language:
         raise UsageError(f"--language {language}: the start is a {start.file.language} kernel; leave out --language")
-    seed, now = secrets.randbits(32) if asked.seed is None else asked.seed, datetime.now(UTC)
-    usual = Path("runs", task.spec.name.replace("/", "__"), f"{agent.name}-{now:%Y%m%dT%H%M%SZ}-{seed}")
-    file = evolution.RunFile(
-        task=task.spec.name,
-        agent=agent,
-        llm=tuple(asked.llm),
-        seed=seed,
-        device=device,
-        public_seed=seed,
-        language=start.file.language if start else language,
-        from_reference=start is None,
-        jobs=asked.jobs or 1,
-        tier=tier,
-        kbench=__version__,
-        harness=machine.harness_digest(),
-        made_at=now.isoformat(timespec="seconds"),
-    )
-    folder = asked.out or usual
+    seed = secrets.randbits(32) if asked.seed is None else asked.seed
+    name = f"{agent.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{seed}"
+    folder = asked.out or Path("runs", task.spec.name.replace("/", "__"), name)
+    file = evolution.asked_for(
+        task.spec.name, agent, asked.llm, seed,
+        device=device, start=start, language=language, tier=tier, jobs=asked.jobs or 1,
+    )  # fmt: skip
     evolution.begin(folder, file, start, price_file=asked.prices)
     typer.echo(f"{folder}: {agent.name} on {task.spec.name}, {device}, seed {seed}", err=True)
     return folder
@@ -246,7 +234,9 @@ def live(title: str, limits: Limits) -> Iterator[Observe]:
     from robust_kbench.schema.documents import shown
 
     if not sys.stderr.isatty():
-        yield lambda node, budget: None
+        from robust_kbench.agents.evolution import unobserved
+
+        yield unobserved
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from robust_kbench.agents.evolution import Observe
     from robust_kbench.agents.summary import Summary
-    from robust_kbench.agents.sweep import Observe, Run
+    from robust_kbench.agents.sweep import Run
 
 
 def sweep(
@@ -21,8 +22,12 @@ def sweep(
     tasks: Annotated[list[str] | None, typer.Option(help="Only these of the file.")] = None,
     seeds: Annotated[list[str] | None, typer.Option(help="Only these of the file.")] = None,
     evaluations: Annotated[int | None, typer.Option(min=1, help="Of each run, instead of the file's.")] = None,
+    jobs: Annotated[
+        int,
+        typer.Option("--jobs", "-j", min=1, help="Runs side by side; with less than two cores each, they take turns."),
+    ] = 1,
 ) -> None:
-    """Run every agent on every task with every model and seed, one run after the other, and compare them.
+    """Run every agent on every task with every model and seed, and compare them.
 
     The same command goes on where a sweep was ended. Exit code: 0 all runs came to an end, 1 some failed, 2 a wrong
     request or file.
@@ -39,7 +44,9 @@ def sweep(
         evaluations=evaluations,
     )
     teller = _Teller(len(sweeps.runs(asked)))
-    swept = sweeps.carry_out(asked, out, begun=teller.begun, ended=teller.ended)
+    swept = sweeps.carry_out(
+        asked, out, jobs=jobs, begun=teller.begun, searched=teller.searched, ended=teller.ended
+    )  # fmt: skip
     typer.echo(comparison.to_markdown(comparison.aggregate(swept.summaries)))
     for name in (RUNS, README):
         typer.echo(f"wrote {out / name}")
@@ -50,22 +57,37 @@ class _Teller:
     """Says on stderr which run is going on, and what came of each."""
 
     def __init__(self, count: int) -> None:
-        self._count, self._done = count, 0
+        self._count, self._searched, self._ended = count, 0, 0
         self._bar = ExitStack()
 
     def begun(self, run: Run) -> Observe:
-        """A bar for it."""
+        """A bar for its search."""
         from robust_kbench.cli.evolve import live
 
-        return self._bar.enter_context(live(f"{self._done + 1}/{self._count}  {run}", run.agent.limits))
+        return self._bar.enter_context(live(f"{self._searched + 1}/{self._count}  {run}", run.agent.limits))
+
+    def searched(self, run: Run, what: Summary | str) -> None:
+        """A line for it."""
+        self._bar.close()
+        self._searched += 1
+        words = _found(what) if not isinstance(what, str) else f"failed: {what}"
+        self._tell(f"searched {self._searched}/{self._count}", run, words)
 
     def ended(self, run: Run, what: Summary | str) -> None:
-        """A line for it."""
+        """A line for what its best kernel came to in the end."""
+        self._ended += 1
+        self._tell(f"judged {self._ended}/{self._count}", run, _in_words(what))
+
+    def _tell(self, when: str, run: Run, words: str) -> None:
         from robust_kbench.schema.documents import shown
 
-        self._bar.close()
-        self._done += 1
-        typer.echo(shown(f"{self._done}/{self._count}  {run}: {_in_words(what)}"), err=True)
+        typer.echo(shown(f"{when}  {run}: {words}"), err=True)
+
+
+def _found(what: Summary) -> str:
+    if what.stop != "budget":
+        return f"ended by {what.stop}"
+    return f"{what.best_speedup} eager on public cases" if what.best_speedup else "no kernel was right"
 
 
 def _in_words(what: Summary | str) -> str:

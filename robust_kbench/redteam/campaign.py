@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from itertools import pairwise
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from robust_kbench import core_shares
 from robust_kbench.redteam.corpus import GROUPS, Attack, Honest, Specimen
 from robust_kbench.redteam.trial import BROKEN, Ending, Proving
-
-_CORES_FOR_TIMING = 2
 
 
 @dataclass(frozen=True)
@@ -66,21 +63,14 @@ def run(
     twins = {specimen.name: specimen for specimen in honest}
     orders = [_Order(attack, twins[attack.header.twin], arm, ablate) for attack in attacks]
     orders += [_Order(specimen, None, False, False) for specimen in honest]
-    shares = shares_of(sorted(os.sched_getaffinity(0)), jobs)
-    is_crowded = min(map(len, shares)) < _CORES_FOR_TIMING
+    shares = core_shares.shares_of(sorted(os.sched_getaffinity(0)), jobs)
+    is_crowded = min(map(len, shares)) < core_shares.FOR_TIMING
     alone = [order for order in orders if is_crowded and order.is_about_time]
     yield from _beside_each_other([order for order in orders if order not in alone], shares)
     if alone:
         with Proving() as proving:
             for order in alone:
                 yield _carry_out(order, proving)
-
-
-def shares_of(cores: Sequence[int], jobs: int) -> list[list[int]]:
-    """Neighbouring cores for each of `jobs` processes, or of as many as there are cores."""
-    count = min(jobs, len(cores))
-    bounds = [len(cores) * number // count for number in range(count + 1)]
-    return [list(cores[low:high]) for low, high in pairwise(bounds)]
 
 
 def _beside_each_other(orders: Sequence[_Order], shares: Sequence[list[int]]) -> Iterator[Trials]:
@@ -102,9 +92,7 @@ _here: Proving | None = None
 
 def _prepare(free: SimpleQueue[list[int]], folder: str) -> None:
     global _here
-    os.sched_setaffinity(0, free.get())
-    # With cores of its own it need not wait until others have measured: machine_lock knows it by another folder.
-    tempfile.tempdir = tempfile.mkdtemp(dir=folder)
+    core_shares.settle(free.get(), folder)
     _here = Proving().__enter__()
 
 

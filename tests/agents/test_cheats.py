@@ -12,7 +12,7 @@ from robust_kbench.agents import preset as presets
 from robust_kbench.agents.archive import ROOT
 from robust_kbench.agents.budget import Limits
 from robust_kbench.agents.context import fenced
-from robust_kbench.agents.evolution import begin, carry_out
+from robust_kbench.agents.evolution import begin, search
 from robust_kbench.agents.providers.protocol import Request
 from robust_kbench.agents.providers.scripted import Scripted
 from robust_kbench.redteam import corpus
@@ -58,7 +58,7 @@ def test_no_cheat_gets_into_the_archive_as_right_and_an_honest_kernel_does(tmp_p
     def answer(request: Request) -> str:
         return next(script)
 
-    evolved = carry_out(tmp_path / "run", final_judge=False, providers={"liar": Scripted(answer)})
+    evolved = search(tmp_path / "run", providers={"liar": Scripted(answer)})
     made = {node.candidate.name: node for node in evolved.outcome.archive if node.id != ROOT}
     assert set(made) == {*CHEATS, "honest"}
     assert made["honest"].is_kernel, made["honest"].judged.log

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import csv
+import os
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import needs_compiler
 from made_runs import evolved, node, record
 
 from robust_kbench.agents import evolution, starts, sweep
 from robust_kbench.agents import preset as presets
 from robust_kbench.agents.budget import Limits
-from robust_kbench.agents.evolution import Evolved, RunFile
+from robust_kbench.agents.evolution import Evolved, Observe, RunFile
 from robust_kbench.agents.summary import Summary
 from robust_kbench.agents.sweep import Run, SweepFile
 from robust_kbench.agents.tables import COLUMNS
@@ -43,7 +46,10 @@ class World:
     broken: Callable[[RunFile], Exception | str | None] = lambda file: None
     files: dict[Path, RunFile] = field(default_factory=dict)
     starts: dict[Path, Submission | None] = field(default_factory=dict)
-    carried_out: list[str] = field(default_factory=list)
+    searched: list[str] = field(default_factory=list)
+    concluded: list[str] = field(default_factory=list)
+    unanswered: dict[Path, bool] = field(default_factory=dict)
+    shared: set[Path] = field(default_factory=set)
 
     def begin(self, folder: Path, file: RunFile, start: Submission | None) -> None:
         if folder.exists() and any(folder.iterdir()):
@@ -55,12 +61,19 @@ class World:
     def read(self, folder: Path) -> RunFile:
         return self.files[folder]
 
-    def carry_out(self, folder: Path, *, observe: sweep.Observe) -> Evolved:
-        self.carried_out.append(folder.name)
+    def search(self, folder: Path, *, observe: Observe, shared: Path) -> Evolved:
+        self.searched.append(folder.name)
+        self.shared.add(shared)
         problem = self.broken(self.files[folder])
         if isinstance(problem, Exception):
             raise problem
-        if problem is None:
+        self.unanswered[folder] = problem is not None
+        return self.replayed(folder)
+
+    def conclude(self, folder: Path, *, shared: Path) -> Evolved:
+        self.shared.add(shared)
+        if not self.unanswered[folder]:
+            self.concluded.append(folder.name)
             (folder / evolution.FINAL).touch()
         return self.replayed(folder)
 
@@ -73,6 +86,7 @@ class World:
         )  # fmt: skip
         if not (folder / evolution.FINAL).exists():
             made = replace(made, final=())
+        if self.unanswered.get(folder, False):
             made.outcome.stop = "provider_error"
         return replace(made, file=file)
 
@@ -81,7 +95,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     made = World()
     monkeypatch.chdir(tmp_path)  # where mailboxes come to be
-    for name in ("begin", "read", "carry_out", "replayed"):
+    for name in ("begin", "read", "search", "conclude", "replayed"):
         monkeypatch.setattr(evolution, name, getattr(made, name))
     return made
 
@@ -93,7 +107,9 @@ def rows(folder: Path) -> list[dict[str, str]]:
 
 def test_every_combination_is_run_once_seed_after_seed(world: World, tmp_path: Path) -> None:
     swept = sweep.carry_out(asked(llms=("improver", "mailbox:box")), tmp_path)
-    assert len(swept.summaries) == len(set(world.carried_out)) == 2 * 2 * 2 * 2
+    assert len(swept.summaries) == len(set(world.searched)) == 2 * 2 * 2 * 2
+    assert world.concluded == world.searched
+    assert world.shared == {tmp_path / "shared"}
     assert [run.seed for run in swept.summaries] == [1] * 8 + [2] * 8
     assert {(run.task, run.agent, run.llm, run.seed) for run in swept.summaries} == {
         (task, agent, (llm,), seed)
@@ -113,28 +129,40 @@ def test_all_have_the_same_budget_whatever_their_own_is(world: World, tmp_path: 
 def test_what_is_finished_is_not_done_again_and_gives_the_same_tables(world: World, tmp_path: Path) -> None:
     sweep.carry_out(asked(), tmp_path)
     tables = [(tmp_path / name).read_bytes() for name in ("runs.csv", "README.md")]
-    done = list(world.carried_out)
+    done = list(world.searched)
     again = sweep.carry_out(asked(), tmp_path)
-    assert world.carried_out == done
+    assert world.searched == done
     assert len(again.summaries) == 8
     assert [(tmp_path / name).read_bytes() for name in ("runs.csv", "README.md")] == tables
 
 
+def test_nothing_is_judged_in_the_end_while_anybody_searches(world: World, tmp_path: Path) -> None:
+    told: list[tuple[str, str]] = []
+    sweep.carry_out(
+        asked(),
+        tmp_path,
+        searched=lambda run, what: told.append(("searched", what.final_status if isinstance(what, Summary) else "")),
+        ended=lambda run, what: told.append(("ended", what.final_status if isinstance(what, Summary) else "")),
+    )
+    assert told == [("searched", "pending")] * 8 + [("ended", "passed")] * 8
+
+
 def test_what_was_interrupted_is_gone_on_with_and_not_begun_anew(world: World, tmp_path: Path) -> None:
     def interrupted(file: RunFile) -> Exception | None:
-        if len(world.carried_out) == 3:
+        if len(world.searched) == 3:
             raise KeyboardInterrupt
         return None
 
     world.broken = interrupted
     with pytest.raises(KeyboardInterrupt):
         sweep.carry_out(asked(), tmp_path)
-    first = list(world.carried_out)
+    first = list(world.searched)
     assert len(rows(tmp_path)) == 2
     world.broken = lambda file: None
+    begun = len(world.files)
     sweep.carry_out(asked(), tmp_path)
-    assert world.carried_out[3:] == [first[2], *(name for name in world.carried_out[4:])]
-    assert sorted(world.carried_out[2:].count(name) for name in set(world.carried_out)) == [0, 0, 1, 1, 1, 1, 1, 2]
+    assert world.searched[3:6] == first
+    assert (begun, len(world.files)) == (3, 8)
     assert len(rows(tmp_path)) == 8
 
 
@@ -157,10 +185,10 @@ def test_a_run_that_nobody_answered_is_not_counted_and_tried_again(world: World,
     assert [run.is_over for run in swept.summaries].count(False) == 4
     assert "ended by provider_error" in (tmp_path / "README.md").read_text()
     world.broken = lambda file: None
-    before = len(world.carried_out)
+    before = len(world.searched)
     assert all(run.is_over for run in sweep.carry_out(asked(), tmp_path).summaries)
-    assert all("stark" in name for name in world.carried_out[before:])
-    assert len(world.carried_out) == before + 4
+    assert all("stark" in name for name in world.searched[before:])
+    assert len(world.searched) == before + 4
 
 
 def test_another_budget_does_not_mix_with_what_is_there(world: World, tmp_path: Path) -> None:
@@ -308,10 +336,45 @@ def test_the_best_of_a_task_is_the_one_whose_interval_begins_highest(world: Worl
     assert all(line.split("|")[4].strip() == "2" for line in lines)
 
 
+@pytest.mark.slow
+@needs_compiler
+def test_runs_side_by_side_share_their_verdicts_and_come_to_an_end(tmp_path: Path) -> None:
+    file = asked(
+        agents=("best-of-n", "evoengineer-free", "refine"), tasks=("index/transpose",), seeds=(1,), tier="quick"
+    )
+    swept = sweep.carry_out(file, tmp_path, jobs=2)
+    assert swept.failures == ()
+    assert [run.agent for run in swept.summaries] == ["best-of-n", "evoengineer-free", "refine"]
+    assert all(run.is_over and run.evaluations == 3 for run in swept.summaries)
+    archives = [evolution.replayed(tmp_path / run.name).outcome.archive for run in sweep.runs(file)]
+    assert len({archive.root.judged for archive in archives}) == 1
+    codes = {node.candidate.code for archive in archives for node in archive}
+    winners = {(tmp_path / run.name / "best" / "kernel.cpp").read_text() for run in sweep.runs(file)}
+    assert len(list((tmp_path / "shared").iterdir())) == len(codes) + len(winners) + 1
+    again = sweep.carry_out(file, tmp_path, jobs=2)
+    assert again == swept
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_costs_its_run_and_the_next_command_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sweep, "_search", deadly)
+    swept = sweep.carry_out(asked(tasks=("norm/rmsnorm",)), tmp_path, jobs=2)
+    assert swept.summaries == ()
+    assert len(swept.failures) == 4
+    assert all(words.endswith("the same command goes on") for _, words in swept.failures)
+
+
+def deadly(order: Any, observe: Observe) -> Summary:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
 def test_each_run_is_observed_by_its_own_observer(world: World, tmp_path: Path) -> None:
     seen: list[str] = []
 
-    def begun(run: Run) -> sweep.Observe:
+    def begun(run: Run) -> Observe:
         seen.append(str(run))
         return lambda node, budget: None
 

@@ -19,7 +19,7 @@ from robust_kbench.agents import evolution, judging
 from robust_kbench.agents import preset as presets
 from robust_kbench.agents.archive import Judged, Node
 from robust_kbench.agents.budget import Budget, Limits, Spent
-from robust_kbench.agents.evolution import Evolved, RunFile, begin, carry_out, read, replayed
+from robust_kbench.agents.evolution import Evolved, RunFile, begin, carry_out, conclude, read, replayed, search
 from robust_kbench.agents.journal import JOURNAL
 from robust_kbench.agents.preset import Preset
 from robust_kbench.agents.providers.protocol import Provider, ProviderError, Reply, Request
@@ -262,9 +262,9 @@ def test_a_finished_run_asks_nobody_and_judges_nothing_again(tmp_path: Path, jud
 
 def test_who_is_only_to_be_judged_in_the_end_needs_no_language_model(tmp_path: Path, judges: type[Judges]) -> None:
     begun(tmp_path, few("refine", 3), llm=("nobody-knows:this",))
-    evolved = carry_out(tmp_path, final_judge=False, providers=answering(Improver()))
+    evolved = search(tmp_path, providers=answering(Improver()))
     assert (evolved.outcome.stop, evolved.final, judges.finals) == ("budget", (), [])
-    evolved = carry_out(tmp_path, tier="quick")
+    evolved = conclude(tmp_path, tier="quick")
     assert [(record.submission, record.tier) for record in evolved.final] == [("best", "quick"), ("start", "quick")]
 
 
@@ -393,7 +393,7 @@ def test_a_run_is_not_resumed_elsewhere_and_can_be_looked_at_there(
     change: tuple[str, str, str], tmp_path: Path
 ) -> None:
     begun(tmp_path, few("stark", 4))
-    carry_out(tmp_path, final_judge=False, providers=answering(Improver()))
+    search(tmp_path, providers=answering(Improver()))
     lines = (tmp_path / JOURNAL).read_bytes().splitlines(keepends=True)
     (tmp_path / JOURNAL).write_bytes(b"".join(lines[:5]))
     name, old, new = change

@@ -346,14 +346,18 @@ def swept(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> tuple[Resu
         folders.append(folder)
         files[folder] = file
 
-    def carry_out(folder: Path, *, observe: Any) -> Evolved:
+    def search(folder: Path, *, observe: Any, shared: Path) -> Evolved:
         if files[folder].agent.name == "stark":
             raise UsageError("\x1b[31mno key")
+        return replace(conclude(folder, shared=shared), final=())
+
+    def conclude(folder: Path, *, shared: Path) -> Evolved:
         made = evolved([node("g1.p0", speedup=4.0)], final=GOOD, limits=files[folder].agent.limits)
         return replace(made, file=files[folder])
 
     monkeypatch.setattr(evolution, "begin", begin)
-    monkeypatch.setattr(evolution, "carry_out", carry_out)
+    monkeypatch.setattr(evolution, "search", search)
+    monkeypatch.setattr(evolution, "conclude", conclude)
     outer = typer.Typer(rich_markup_mode=None)
     outer.command()(sweep)
     return CliRunner().invoke(outer, [str(argument) for argument in arguments]), folders
@@ -372,7 +376,11 @@ def test_a_part_of_the_demonstration_is_swept(monkeypatch: pytest.MonkeyPatch, t
     ]
     assert result.stdout.count("| `improver` | 2 (1 tasks, 2 seeds) |") == 2
     assert f"wrote {tmp_path / 'runs.csv'}" in result.stdout
-    assert result.stderr.splitlines()[-1].startswith("4/4  norm/rmsnorm")
+    told = [line.partition("  norm/rmsnorm")[0] for line in result.stderr.splitlines()]
+    assert told == [
+        *(f"searched {number}/4" for number in range(1, 5)),
+        *(f"judged {number}/4" for number in range(1, 5)),
+    ]
 
 
 def test_a_sweep_with_a_failed_run_says_so_and_ends_with_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robust_kbench.redteam import campaign, report
+from robust_kbench.redteam import report
 from robust_kbench.redteam.campaign import Trials
 from robust_kbench.redteam.corpus import Attack, AttackHeader, Honest, HonestHeader
 from robust_kbench.redteam.report import Rate
@@ -96,16 +96,3 @@ def test_the_table_has_a_row_for_each_specimen() -> None:
         "timing", "0", "y[0]: got 0", "clocks",
     )  # fmt: skip
     assert (rows[2]["kind"], rows[2]["catalogue"], rows[2]["armed"]) == ("honest", "B02", "")
-
-
-@pytest.mark.parametrize(
-    ("cores", "jobs", "shares"),
-    [
-        ([0], 2, [[0]]),
-        ([0, 1], 2, [[0], [1]]),
-        ([0, 1], 1, [[0, 1]]),
-        ([2, 3, 5, 7, 8], 2, [[2, 3], [5, 7, 8]]),
-    ],
-)
-def test_every_process_has_cores_of_its_own(cores: list[int], jobs: int, shares: list[list[int]]) -> None:
-    assert campaign.shares_of(cores, jobs) == shares

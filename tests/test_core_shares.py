@@ -1,0 +1,40 @@
+"""Processes that measure side by side keep out of each other's way."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from robust_kbench import core_shares, machine_lock
+
+
+@pytest.mark.parametrize(
+    ("cores", "jobs", "shares"),
+    [
+        ([0], 2, [[0]]),
+        ([0, 1], 2, [[0], [1]]),
+        ([0, 1], 1, [[0, 1]]),
+        ([2, 3, 5, 7, 8], 2, [[2, 3], [5, 7, 8]]),
+    ],
+)
+def test_every_process_has_cores_of_its_own(cores: list[int], jobs: int, shares: list[list[int]]) -> None:
+    assert core_shares.shares_of(cores, jobs) == shares
+
+
+def _measure_beside(folder: str) -> tuple[set[int], str, str]:
+    """In a process of its own, as settling is for good."""
+    core_shares.settle(sorted(os.sched_getaffinity(0))[:1], folder)
+    with machine_lock.quiet():
+        return os.sched_getaffinity(0), tempfile.gettempdir(), os.environ["TMPDIR"]
+
+
+def test_who_has_cores_of_its_own_waits_for_nobody_and_its_children_neither(tmp_path: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool, machine_lock.quiet():
+        cores, folder, inherited = pool.apply_async(_measure_beside, (str(tmp_path),)).get(timeout=60)
+    assert cores == {min(os.sched_getaffinity(0))}
+    assert folder == inherited
+    assert Path(folder).parent == tmp_path
