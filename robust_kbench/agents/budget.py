@@ -58,15 +58,18 @@ class Spent:
     output_tokens: int = 0
     usd: float | None = 0.0
     """None as soon as one call has no known price."""
+    untold_tokens: int = 0
+    """At most: of answers whose provider told no counts, and of questions without an answer. They count for limits."""
 
     @property
     def tokens(self) -> int:
         """Of prompts and answers."""
         return self.input_tokens + self.output_tokens
 
-    def add_call(self, input_tokens: int, output_tokens: int, usd: float | None) -> None:
-        """One more answer."""
+    def add_call(self, input_tokens: int, output_tokens: int, usd: float | None, *, untold_tokens: int = 0) -> None:
+        """One more answer, or none."""
         self.calls += 1
+        self.untold_tokens += untold_tokens
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
         self.usd = None if usd is None or self.usd is None else self.usd + usd
@@ -96,7 +99,8 @@ class Budget:
         """
         if self.calls_left < 1:
             raise OutOfBudget("calls")
-        if self.limits.tokens is not None and self.spent.tokens + most_tokens > self.limits.tokens:
+        so_far = self.spent.tokens + self.spent.untold_tokens
+        if self.limits.tokens is not None and so_far + most_tokens > self.limits.tokens:
             raise OutOfBudget("tokens")
         if self.limits.usd is not None and (
             most_usd is None or self.spent.usd is None or self.spent.usd + most_usd > self.limits.usd

@@ -104,12 +104,14 @@ def asked_for(
     device: DeviceKind,
     start: Submission | None,
     language: Language | None = None,
+    public_seed: int | None = None,
     tier: Tier = "full",
     jobs: int = 1,
 ) -> RunFile:
     """A new run, by this kbench, of which nothing is written yet. `start`: None for a run from the reference.
 
-    `language`: of kernels made from the reference; default: the usual one of the device.
+    `language`: of kernels made from the reference; default: the usual one of the device. `public_seed`: of the cases
+    of the search; default: `seed`.
     """
     return RunFile(
         task=task,
@@ -117,7 +119,7 @@ def asked_for(
         llm=tuple(llm),
         seed=seed,
         device=device,
-        public_seed=seed,
+        public_seed=seed if public_seed is None else public_seed,
         language=start.file.language if start else language or starts.usual_language(device),
         from_reference=start is None,
         jobs=jobs,

@@ -22,6 +22,7 @@ from robust_kbench.agents.providers.protocol import ProviderError, Reply, Reques
 from robust_kbench.errors import SpecError, UsageError
 
 JOURNAL = "journal.jsonl"
+_PLACED = ("call", "silence", "judged")
 
 
 class Journal:
@@ -82,6 +83,8 @@ class Journal:
         try:
             event: dict[str, Any] = json.loads(line)
             if not isinstance(event["event"], str):
+                raise TypeError
+            if event["event"] in _PLACED and not isinstance(event["id"], str):
                 raise TypeError
         except (ValueError, KeyError, TypeError, RecursionError):
             raise SpecError(f"{self._file}:{number}: not an event of a journal") from None

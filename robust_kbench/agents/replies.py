@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate, count
 
 BEGIN, END = "<<<IMPROVE BEGINS>>>", "<<<IMPROVE ENDS>>>"
 """Lines around what a planner wants changed, with its instructions."""
-_FENCE = re.compile(
-    r"^(?P<fence>`{3,})[ \t]*(?P<language>[\w+#-]*)[^\n]*\n(?P<body>.*?)^(?P=fence)`*[ \t]*$", re.S | re.M
-)
+_OPENING = re.compile(r"(?P<fence>`{3,})[ \t]*(?P<language>[\w+#-]*)")
+_CLOSING = re.compile(r"(?P<fence>`{3,})\s*")
 _LANGUAGES = {
     "cpp": ("cpp", "c++", "cc", "cxx", "c", "cuda", "cu"),
     "cuda": ("cuda", "cu", "cpp", "c++", "cc", "cxx", "c"),
@@ -35,14 +35,36 @@ def written(text: str, language: str) -> Written:
 
     Name and idea may stand anywhere outside of blocks, in any order; in braces, as EoH has it, too.
     """
-    found = [(match["language"].lower(), match["body"].strip()) for match in _FENCE.finditer(text)]
+    found, outside = _blocks(text)
     own = [body for tag, body in found if tag in _LANGUAGES[language]]
-    outside = _FENCE.sub("", text)
     code = max(own or [body for _, body in found], key=len, default="")
     if not code and _looks_like_code(text, language):
         code, outside = text.strip(), ""
     thought = _field(outside, "thought|idea|approach|description") or _in_braces(outside)
     return Written(code, _field(outside, "name")[:_MAX_NAME], thought[:_MAX_THOUGHT])
+
+
+def _blocks(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Languages and bodies of the fenced blocks, and what stands outside. A fence that is never closed is text.
+
+    In one pass, as a reply may be nothing but fences.
+    """
+    lines = text.split("\n")
+    closing = [len(match["fence"]) if (match := _CLOSING.fullmatch(line)) else 0 for line in lines]
+    longest_behind = [*accumulate(reversed(closing), max)][::-1][1:] + [0]
+    found: list[tuple[str, str]] = []
+    outside: list[str] = []
+    at = 0
+    while at < len(lines):
+        opening = _OPENING.match(lines[at])
+        if opening is None or longest_behind[at] < len(opening["fence"]):
+            outside.append(lines[at])
+            at += 1
+            continue
+        end = next(number for number in count(at + 1) if closing[number] >= len(opening["fence"]))
+        found.append((opening["language"].lower(), "\n".join(lines[at + 1 : end]).strip()))
+        at = end + 1
+    return found, "\n".join(outside)
 
 
 def _looks_like_code(text: str, language: str) -> bool:

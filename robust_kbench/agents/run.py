@@ -54,10 +54,13 @@ class Asking:
             reply = self.journal.reply(identity, request) or self._live(identity, request)
         except ProviderError:
             with self._lock:
-                self.budget.spent.add_call(0, 0, 0.0)
+                self.budget.spent.add_call(0, 0, 0.0, untold_tokens=request.most_tokens)
             raise
+        asked, answered = reply.input_tokens, reply.output_tokens
+        untold = request.most_prompt_tokens if asked is None else 0
+        untold += len(reply.text.encode()) if answered is None else 0
         with self._lock:
-            self.budget.spent.add_call(reply.input_tokens or 0, reply.output_tokens or 0, self._cost(request, reply))
+            self.budget.spent.add_call(asked or 0, answered or 0, self._cost(request, reply), untold_tokens=untold)
         return reply
 
     def _live(self, identity: str, request: Request) -> Reply:

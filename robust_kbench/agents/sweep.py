@@ -58,6 +58,9 @@ class SweepFile(Strict):
         default=starts.REFERENCE, description="demo, reference, or a folder with a submission for each task"
     )
     language: Language | None = Field(default=None, description="from the reference: default cuda, or cpp on a cpu")
+    public_seed: Annotated[int, Field(ge=0, lt=2**53)] = Field(
+        default=0, description="of the cases on which all of them search"
+    )
     tier: Tier = Field(default="full", description="of the final judging")
 
 
@@ -314,7 +317,7 @@ def _start(file: SweepFile, run: Run) -> Submission | None:
 def _run_file(file: SweepFile, run: Run, start: Submission | None, device: DeviceKind) -> RunFile:
     return evolution.asked_for(
         run.task, run.agent, (run.llm,), run.seed,
-        device=device, start=start, language=file.language, tier=file.tier,
+        device=device, start=start, language=file.language, public_seed=file.public_seed, tier=file.tier,
     )  # fmt: skip
 
 

@@ -14,10 +14,10 @@ from robust_kbench.agents.providers import improver, opening
 from robust_kbench.agents.providers.command import CommandLine, shipped
 from robust_kbench.agents.providers.improver import Improver
 from robust_kbench.agents.providers.mailbox import Mailbox
-from robust_kbench.agents.providers.opening import controls_temperature, deviations, open_all, open_provider
+from robust_kbench.agents.providers.openai import OpenAI
+from robust_kbench.agents.providers.opening import deviations, open_all, open_provider
 from robust_kbench.agents.providers.protocol import Message, Reply, Request
 from robust_kbench.agents.providers.replay import Replay
-from robust_kbench.agents.providers.scripted import Scripted
 from robust_kbench.errors import SpecError, UsageError
 
 COMMANDS = """
@@ -46,7 +46,6 @@ def test_a_coding_assistant_is_opened_by_its_name(name: str) -> None:
     model, provider = open_provider(f"{name}:a-model:latest")
     assert model == "a-model:latest"
     assert provider == CommandLine(name, shipped()[name])
-    assert not controls_temperature(provider)
 
 
 def test_a_command_of_ones_own_is_opened_by_its_file(tmp_path: Path) -> None:
@@ -152,16 +151,13 @@ def test_openai_is_opened_with_and_without_temperatures(monkeypatch: pytest.Monk
     for text, is_tuned in (("openai:a-model", True), ("openai-plain:a-model", False)):
         model, provider = open_provider(text)
         assert model == "a-model"
-        assert controls_temperature(provider) is is_tuned
+        assert isinstance(provider, OpenAI)
+        assert provider.is_tuned is is_tuned
 
 
 def test_two_of_the_same_name_cannot_be_told_apart(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="mailbox is asked already"):
         open_all([f"mailbox:{tmp_path}", f"mailbox:{tmp_path / 'other'}"])
-
-
-def test_who_does_not_say_so_does_not_control_a_temperature() -> None:
-    assert not controls_temperature(Scripted(lambda request: "text"))
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,26 @@ def test_a_kernel_is_found(text: str) -> None:
     assert written(text, "cpp").code == CODE
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"```cpp\r\n{CODE}\r\n```\r\n", id="lines of another system"),
+        pytest.param(f"````\nno block\n```cpp\n{CODE}\n```", id="a longer fence that nobody closes"),
+        pytest.param(f"```text\nno block```\n\n```\n```cpp\n{CODE}\n```", id="fences inside of a line are none"),
+    ],
+)
+def test_fences_in_odd_forms_are_understood(text: str) -> None:
+    assert written(text, "cpp").code.replace("\r", "") == CODE
+
+
+def test_a_reply_of_nothing_but_fences_is_read_in_one_pass() -> None:
+    """A search for the end of each would take minutes."""
+    fences = "\n".join("`" * (3 + number % 5) + "cpp" for number in range(50_000))
+    assert written(fences, "cpp").code == ""
+    many = "```cpp\nint x;\n```\n" * 30_000
+    assert written(f"{many}name: last", "cpp") == written("```cpp\nint x;\n```\nname: last", "cpp")
+
+
 @pytest.mark.parametrize("text", ["", "I cannot help with that.", "```cpp\n```", "name: fast\nthought: none"])
 def test_no_kernel_is_no_kernel(text: str) -> None:
     candidate = Candidate("a", written(text, "cpp").code, "op")

@@ -123,7 +123,11 @@ def test_every_combination_is_run_once_seed_after_seed(world: World, tmp_path: P
 def test_all_have_the_same_budget_whatever_their_own_is(world: World, tmp_path: Path) -> None:
     sweep.carry_out(asked(agents=tuple(presets.names()), tasks=("norm/rmsnorm",), seeds=(1,), evaluations=7), tmp_path)
     assert [file.agent.limits for file in world.files.values()] == [Limits(evaluations=7)] * len(presets.names())
-    assert {file.public_seed for file in world.files.values()} == {1}
+
+
+def test_all_search_on_the_same_cases_whatever_their_seed(world: World, tmp_path: Path) -> None:
+    sweep.carry_out(asked(seeds=(1, 2), public_seed=5), tmp_path)
+    assert {(file.seed, file.public_seed) for file in world.files.values()} == {(1, 5), (2, 5)}
 
 
 def test_what_is_finished_is_not_done_again_and_gives_the_same_tables(world: World, tmp_path: Path) -> None:
@@ -170,7 +174,7 @@ def test_what_was_interrupted_is_gone_on_with_and_not_begun_anew(world: World, t
 def test_a_run_that_fails_is_told_and_ends_nothing(error: Exception, world: World, tmp_path: Path) -> None:
     world.broken = lambda file: error if file.agent.name == "stark" and file.seed == 1 else None
     told: list[tuple[Run, Summary | str]] = []
-    swept = sweep.carry_out(asked(), tmp_path, ended=lambda run, what: told.append((run, what)))
+    swept = sweep.carry_out(asked(), tmp_path, searched=lambda run, what: told.append((run, what)))
     assert len(swept.summaries) == 6
     assert [(run.agent.name, run.seed) for run, _ in swept.failures] == [("stark", 1)] * 2
     assert [what for _, what in told if isinstance(what, str)] == [f"{type(error).__name__}: {error}"] * 2

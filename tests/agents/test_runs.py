@@ -21,6 +21,7 @@ from robust_kbench.agents.archive import Judged, Node
 from robust_kbench.agents.budget import Budget, Limits, Spent
 from robust_kbench.agents.evolution import Evolved, RunFile, begin, carry_out, conclude, read, replayed, search
 from robust_kbench.agents.journal import JOURNAL
+from robust_kbench.agents.loop import MAX_TOKENS
 from robust_kbench.agents.preset import Preset
 from robust_kbench.agents.providers.protocol import Provider, ProviderError, Reply, Request
 from robust_kbench.agents.providers.scripted import Scripted
@@ -455,3 +456,31 @@ def test_prices_are_those_of_the_day_on_which_the_run_was_begun(tmp_path: Path) 
     evolved = carry_out(tmp_path / "run", providers={"model": Counting()})
     assert evolved.budget.spent.usd == 6.0
     assert replayed(tmp_path / "run").budget.spent.usd == 6.0
+
+
+class Untold:
+    """Answers without counts, or not at all; each prompt and answer is much shorter than it might be."""
+
+    def __init__(self, *, answers: bool) -> None:
+        self.answers, self.bytes = answers, 0
+
+    def complete(self, request: Request) -> Reply:
+        self.bytes += request.most_prompt_tokens
+        if not self.answers:
+            raise ProviderError("busy")
+        self.bytes += len("```cpp\nnumber 2\n```")
+        return Reply("```cpp\nnumber 2\n```", "model")
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_tokens_that_nobody_tells_count_for_the_limit_as_what_they_can_be_at_most(
+    answers: bool, tmp_path: Path
+) -> None:
+    agent = presets.load("best-of-n").model_copy(update={"limits": Limits(evaluations=40, tokens=60_000)})
+    begun(tmp_path, agent)
+    model = Untold(answers=answers)
+    spent = search(tmp_path, providers={"model": model}).budget.spent
+    assert spent.tokens == 0
+    assert 1 < spent.calls < 40
+    assert spent.untold_tokens == model.bytes + (0 if answers else spent.calls * MAX_TOKENS)
+    assert spent.untold_tokens <= 60_000

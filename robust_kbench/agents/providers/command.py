@@ -105,7 +105,6 @@ class CommandLine:
     attempts: int = 3
     pause_s: float = 2.0
     """Before the second attempt; four times as long before each further one."""
-    controls_temperature = False
 
     def complete(self, request: Request) -> Reply:
         """Raises ProviderError. What took all its time, or flooded us, is not asked again."""

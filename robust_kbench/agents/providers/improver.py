@@ -51,8 +51,6 @@ class _Shown:
 class Improver:
     """Answers every role of every preset by the same rules, at once and for nothing."""
 
-    controls_temperature = False
-
     def complete(self, request: Request) -> Reply:
         """Never fails; a prompt that shows no choices gets no kernel. A token is a word."""
         prompt = request.messages[0].text

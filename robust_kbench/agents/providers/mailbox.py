@@ -24,8 +24,6 @@ NAME = "mailbox"
 class Mailbox:
     """Waits for an answer as long as it takes, or `timeout_s`; may be used from several threads."""
 
-    controls_temperature = False
-
     def __init__(self, folder: Path, *, timeout_s: float = 24 * 3600.0, poll_s: float = 0.2) -> None:
         """Raises UsageError where there can be no such folder."""
         self._inbox, self._outbox = folder / "inbox", folder / "outbox"

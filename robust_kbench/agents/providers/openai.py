@@ -39,7 +39,7 @@ class OpenAI:
         self._key = os.environ.get(KEY, "")
         if not self._key:
             raise UsageError(f"--llm openai: set {KEY}; for a server that wants no key, {KEY}=none")
-        self.controls_temperature = is_tuned
+        self.is_tuned = is_tuned
         self._package, self._timeout_s = openai, timeout_s
         self._client = openai.OpenAI(api_key=self._key, timeout=timeout_s, max_retries=retries)
 
@@ -56,7 +56,7 @@ class OpenAI:
         """The body, and how often it was asked for."""
         try:
             create = self._client.chat.completions.with_streaming_response.create
-            with create(**_parameters(request, is_tuned=self.controls_temperature)) as response:
+            with create(**_parameters(request, is_tuned=self.is_tuned)) as response:
                 return _read(response.iter_bytes(), self._timeout_s), getattr(response, "retries_taken", 0) + 1
         except ProviderError:
             raise
@@ -68,7 +68,7 @@ class OpenAI:
     def _refusal(self, error: Any) -> ProviderError:
         words = self._told(error)
         is_final = error.status_code in _FINAL or outside.at(error.body, "code") == _NO_MORE_MONEY
-        if self.controls_temperature and error.status_code in (400, 422) and any(name in words for name in _UNTUNED):
+        if self.is_tuned and error.status_code in (400, 422) and any(name in words for name in _UNTUNED):
             words += "; a model that takes no temperature is openai-plain:MODEL"
         return ProviderError(f"status {error.status_code}: {words}", is_final=is_final)
 

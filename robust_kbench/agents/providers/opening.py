@@ -57,11 +57,6 @@ def open_all(texts: Iterable[str]) -> dict[str, Provider]:
     return opened
 
 
-def controls_temperature(provider: Provider) -> bool:
-    """Whether its models answer at the temperature that a request asks for."""
-    return bool(getattr(provider, "controls_temperature", False))
-
-
 def deviations(preset: Preset, texts: Sequence[str]) -> tuple[str, ...]:
     """Where a run of this agent, with these words behind `--llm`, is not what its preset says; for its results.
 

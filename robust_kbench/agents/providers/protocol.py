@@ -36,9 +36,14 @@ class Request:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
+    def most_prompt_tokens(self) -> int:
+        """No tokenizer makes more of a text than it has bytes."""
+        return sum(len(message.text.encode()) for message in self.messages)
+
+    @property
     def most_tokens(self) -> int:
-        """No tokenizer makes more of the prompt than it has bytes."""
-        return sum(len(message.text.encode()) for message in self.messages) + self.max_tokens
+        """Of the prompt and the longest answer."""
+        return self.most_prompt_tokens + self.max_tokens
 
 
 @dataclass(frozen=True)

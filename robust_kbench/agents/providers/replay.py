@@ -24,8 +24,6 @@ _REPLY = TypeAdapter(Reply)
 class Replay:
     """What a journal holds, by what was asked. The journal is only read, also while somebody writes it."""
 
-    controls_temperature = False
-
     def __init__(self, place: Path) -> None:
         """`place`: a journal, or the folder of a run. Raises UsageError and SpecError."""
         self._file = place / JOURNAL if place.is_dir() else place
