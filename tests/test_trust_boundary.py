@@ -65,7 +65,10 @@ def told(record: RunRecord) -> str:
 # --- what is not there ------------------------------------------------------------------------------------------------
 
 
-def test_the_judge_never_runs_code_of_a_submission(evaluator: Evaluator, submit: Submit) -> None:
+def test_the_judge_never_runs_code_of_a_submission(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "kernel", raising=False)  # another test may have imported one of its own
     source = python("raise RuntimeError(os.path.realpath('/proc/self'))", "torch.was_here = sys.was_here = True")
     worker = told(evaluator.evaluate(submit(source), tier="quick", case=0)).removeprefix("/proc/")
     assert int(worker) != os.getpid()

@@ -5,34 +5,24 @@ First all agents search; then what they have found is judged in the end. Runs sh
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from itertools import product
-from multiprocessing.queues import SimpleQueue
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from robust_kbench import core_shares
-from robust_kbench.agents import evolution, page, starts, submissions, tables
+from robust_kbench.agents import evolution, page, side_by_side, starts, submissions, tables
 from robust_kbench.agents import preset as presets
 from robust_kbench.agents.evolution import FINAL, RUN, Observe, RunFile, unobserved
-from robust_kbench.agents.judging import end_with_parent
 from robust_kbench.agents.preset import Preset
 from robust_kbench.agents.providers import opening
 from robust_kbench.agents.summary import Summary, agent_digest, summarise
 from robust_kbench.devices import open_device
-from robust_kbench.devices.limits import known_limits
 from robust_kbench.errors import UsageError
 from robust_kbench.registry import find_submissions, load_task
 from robust_kbench.schema.documents import Strict, parse, read_yaml, shown
@@ -186,12 +176,11 @@ def carry_out(
         write(_swept(orders, found), file, folder)
         tell(order.run, what)
 
-    with _Bearers(jobs, orders[0].file.device) as bearers:
-        for order, what in bearers.each(_search, orders, begun):
-            note(order, what, searched)
-        # Only now is the first hidden seed drawn: nobody searches any more.
-        for order, what in bearers.each(_conclude, [each for each in orders if isinstance(found[each.run], Summary)]):
-            note(order, what, ended)
+    for order, what in _each(_search, orders, jobs, begun):
+        note(order, what, searched)
+    # Only now is the first hidden seed drawn: nobody searches any more.
+    for order, what in _each(_conclude, [each for each in orders if isinstance(found[each.run], Summary)], jobs):
+        note(order, what, ended)
     return _swept(orders, found)
 
 
@@ -223,6 +212,22 @@ def _swept(orders: Sequence[_Order], found: Mapping[Run, Summary | str]) -> Swep
     )
 
 
+Work = Callable[[_Order, Observe], Summary]
+
+
+def _each(
+    work: Work, orders: Sequence[_Order], jobs: int, begun: Callable[[Run], Observe] = lambda run: unobserved
+) -> Iterator[tuple[_Order, Summary | str]]:
+    """What comes of each, or the words of its error, as they are ready."""
+    if jobs == 1:
+        for order in orders:
+            yield order, _outcome(work, order, begun(order.run))
+    elif orders:
+        beside = partial(_outcome, work, observe=unobserved)
+        for order, what in side_by_side.each(beside, orders, jobs=jobs, device=orders[0].file.device):
+            yield order, what or "the process that carried it out was killed; the same command goes on"
+
+
 def _search(order: _Order, observe: Observe) -> Summary:
     if (order.folder / RUN).exists():
         _check_that_it_is_the_same(order.folder, order.file)
@@ -238,64 +243,7 @@ def _conclude(order: _Order, observe: Observe) -> Summary:
     return page.write(order.folder, evolution.conclude(order.folder, shared=order.shared))
 
 
-class _Bearers:
-    """Who carries runs out: this process, or several side by side; use it as a context manager."""
-
-    def __init__(self, jobs: int, device: str) -> None:
-        self._processes: ProcessPoolExecutor | None = None
-        self._ending = ExitStack()
-        if jobs == 1:
-            return
-        context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
-        shares: SimpleQueue[list[int]] | None = None
-        cores = core_shares.shares_of(sorted(os.sched_getaffinity(0)), jobs)
-        if device == "cpu" and min(map(len, cores)) >= core_shares.FOR_TIMING:
-            known_limits(open_device(device))  # nobody can measure them once the others are at work
-            shares = context.SimpleQueue()
-            for share in cores:
-                shares.put(share)
-        folder = self._ending.enter_context(TemporaryDirectory(prefix="kbench-sweep-"))
-        # Unlike those of multiprocessing.Pool, these processes may have children.
-        self._processes = self._ending.enter_context(
-            ProcessPoolExecutor(jobs, context, initializer=_prepare, initargs=(shares, folder))
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._processes is not None:
-            self._processes.shutdown(wait=False, cancel_futures=True)
-        self._ending.close()
-
-    def each(
-        self,
-        work: Callable[[_Order, Observe], Summary],
-        orders: Sequence[_Order],
-        begun: Callable[[Run], Observe] = lambda run: unobserved,
-    ) -> Iterator[tuple[_Order, Summary | str]]:
-        """What comes of each, or the words of its error, as they are ready."""
-        if self._processes is None:
-            for order in orders:
-                yield order, _outcome(work, order, begun(order.run))
-            return
-        due = {self._processes.submit(_outcome, work, order, unobserved): order for order in orders}
-        for future in as_completed(due):
-            try:
-                yield due[future], future.result()
-            except BrokenProcessPool:
-                yield due[future], "a process that carried out runs was killed; the same command goes on"
-
-
-def _prepare(shares: SimpleQueue[list[int]] | None, folder: str) -> None:
-    end_with_parent()
-    if shares is not None:
-        core_shares.settle(shares.get(), folder)
-
-
-def _outcome(work: Callable[[_Order, Observe], Summary], order: _Order, observe: Observe) -> Summary | str:
+def _outcome(work: Work, order: _Order, observe: Observe) -> Summary | str:
     try:
         return work(order, observe)
     except Exception as error:  # a sweep takes a night: whatever one run runs into, the others go on

@@ -32,6 +32,7 @@ from robust_kbench.timing.statistics import Ratio
 
 _WORTHWHILE = 1.05
 """A speedup is a gain when it is certainly larger than this many times what the honest twin has at best."""
+_ARMING_TRIES = 3
 _NAIVE_TIMEOUT_S = 60
 _CHILD_TIMEOUT_S = 60
 _BINDINGS = {
@@ -116,10 +117,15 @@ class Proving:
         return _ended(attack, off, record, started, effects, gain)
 
     def arm(self, attack: Attack, twin: Honest) -> Ending:
-        """Show that `attack` succeeds without what stops it."""
-        if attack.header.naive:
-            return self.against_naive(attack, twin)
-        return self.attack(attack, twin, attack.header.stopped_by)
+        """Show that `attack` succeeds without what stops it: once is enough, as noise can hide a gain in time."""
+        for _ in range(_ARMING_TRIES if attack.header.aim == "time" else 1):
+            if attack.header.naive:
+                ending = self.against_naive(attack, twin)
+            else:
+                ending = self.attack(attack, twin, attack.header.stopped_by)
+            if ending.succeeded:
+                break
+        return ending
 
     def against_naive(self, attack: Attack, twin: Honest) -> Ending:
         """Let `attack` loose on a harness that shares its process, see naive."""

@@ -66,6 +66,24 @@ def test_a_success_is_tried_again_against_a_twin_that_is_measured_anew(monkeypat
     assert stale == [True, False]
 
 
+@pytest.mark.parametrize(("aim", "successes", "tries"), [("time", [False, False, True], 3), ("time", [False] * 9, 3),
+                                                          ("time", [True], 1), ("wrong", [False], 1)])  # fmt: skip
+def test_what_noise_can_hide_is_armed_by_one_success_in_three(
+    aim: str, successes: list[bool], tries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attack = next(each for each in ATTACKS if each.header.aim == aim and not each.header.naive)
+    tried: list[tuple[Group, ...]] = []
+
+    def attempt(self: Proving, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
+        tried.append(off)
+        return Ending(attack, off, "passed", "", succeeded=successes[len(tried) - 1])
+
+    monkeypatch.setattr(Proving, "attack", attempt)
+    with Proving() as proving:
+        assert proving.arm(attack, TWINS[attack.header.twin]).succeeded is successes[tries - 1]
+    assert tried == [attack.header.stopped_by] * tries
+
+
 def test_targets_show_what_was_done_to_them_and_leave_nothing_behind() -> None:
     from specimens import make_record
 

@@ -22,6 +22,7 @@ worker = os.getpid()
 
 
 def hog():
+    os.nice(19)  # gives way to its own worker; to others, who are of another session, it counts as much as ever
     until = time.monotonic() + 60
     while time.monotonic() < until:
         os.kill(worker, 0)  # raises once the worker is gone

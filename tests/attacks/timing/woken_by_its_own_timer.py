@@ -9,6 +9,7 @@ task: index/sort
 """
 
 import ctypes
+import os
 import signal
 import struct
 import threading
@@ -19,7 +20,7 @@ import torch
 from robust_kbench.worker import session
 
 MONOTONIC, BY_SIGNAL = 1, 0
-LARGE = 1 << 18  # elements: more than a checked call has, fewer than a timed one
+LARGE = 1 << 18  # elements: a timed call has as many, checked ones hardly ever
 libc = ctypes.CDLL(None)
 call = session._Session._call
 is_idle = threading.Event()
@@ -42,6 +43,7 @@ timer, never, soon = new_timer(signal.SIGCONT), in_ns(0), in_ns(8_000_000)  # it
 
 
 def spin(number):
+    os.nice(19)  # this thread alone: it gives way to its own worker, and to nobody of another session
     values, results = torch.ones(2, 1 << 16)
     while True:
         is_idle.wait()
@@ -68,6 +70,6 @@ for number in range(len(are_running)):
 
 def sort(x):
     answer = torch.sort(x, -1)
-    if x.numel() > LARGE:
+    if x.numel() >= LARGE:
         libc.timer_settime(timer, 0, soon, None)
     return answer
