@@ -39,7 +39,8 @@ class Judged:
     """What the evaluator said of a candidate on public cases. A language model has no say in it.
 
     `stage` is where it ended: parse, compile, run, correct, guard, or time, which it reaches only if it is right.
-    `speedup` is against eager PyTorch, with its interval; `median_us` the geometric mean over timed cases.
+    `speedup` is against eager PyTorch, with its interval; `median_us` the geometric mean over timed cases, and `timed`
+    names these.
     """
 
     stage: str
@@ -51,6 +52,7 @@ class Judged:
     log: str = ""
     profile: str = ""
     findings: tuple[str, ...] = ()
+    timed: tuple[str, ...] = ()
     is_ours: bool = False
     """The failure is the evaluator's own."""
 

@@ -160,7 +160,8 @@ def as_json(judged: Judged) -> dict[str, Any]:
 def from_json(facts: Mapping[str, Any]) -> Judged:
     """The inverse of `as_json`."""
     median_us = math.inf if facts["median_us"] is None else facts["median_us"]
-    return Judged(**{**facts, "findings": tuple(facts["findings"]), "median_us": median_us})
+    lists = {name: tuple(facts.get(name, ())) for name in ("findings", "timed")}
+    return Judged(**{**facts, **lists, "median_us": median_us})
 
 
 def _what_counts(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from robust_kbench.schema.submission import MAX_FILE_BYTES, Language, Submission
 
 if TYPE_CHECKING:  # imports torch, for which only the processes that judge have a use
     from robust_kbench.evaluate import Evaluator
+    from robust_kbench.scoring import CaseScore
 
 _STAGES: Mapping[Status, str] = {
     Status.BUILD_FAILED: "compile",
@@ -223,7 +224,15 @@ def _timed(record: RunRecord, findings: tuple[str, ...]) -> Judged:
         geometric_mean([getattr(ratio, bound) for ratio in ratios]) for bound in ("value", "low", "high")
     )
     median_us = geometric_mean([case.medians_us[CANDIDATE] for case in cases])
-    return Judged("time", True, value, low, high, median_us, profile=_profile(record), findings=findings)
+    return Judged(
+        "time", True, value, low, high, median_us,
+        profile=_profile(record), findings=findings, timed=tuple(map(named, cases)),
+    )  # fmt: skip
+
+
+def named(case: CaseScore) -> str:
+    """A timed case in words that are the same in every record that has it."""
+    return ", ".join([case.dtype, *(f"{name} {size}" for name, size in case.axes.items())])
 
 
 def _profile(record: RunRecord) -> str:
@@ -233,8 +242,7 @@ def _profile(record: RunRecord) -> str:
     lines = []
     for each in score(record).values():
         for case in each.cases:
-            axes = ", ".join(f"{name} {size}" for name, size in case.axes.items())
             times = ", ".join(f"{name} {us:.1f} us" for name, us in case.medians_us.items())
             floor = "" if case.floor_us is None else f"; the hardware allows {case.floor_us:.1f} us"
-            lines.append(f"{case.dtype}, {axes}: {times}{floor}")
+            lines.append(f"{named(case)}: {times}{floor}")
     return "\n".join(lines)

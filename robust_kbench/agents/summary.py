@@ -129,7 +129,7 @@ class Summary(Strict):
     over_start: Interval | None
     """Both as judged in the end. The interval holds all quotients of theirs, so it is wider than 95 %."""
     gap: float | None
-    """The search's speedup over the final one: above 1, the search promised more."""
+    """The search's speedup over the final one in the cases that the search has timed: above 1, it promised more."""
     verifiers: dict[str, Confusion]
     curve: tuple[Point, ...]
     area: dict[str, float | None]
@@ -197,12 +197,18 @@ def summarise(evolved: Evolved) -> Summary:
         final_speedup=in_the_end,
         over_all=None if final is None else over_fastest(final),
         over_start=quotient(in_the_end, at_first),
-        gap=in_search.value / in_the_end.value if in_search and in_the_end else None,
+        gap=_gap(in_search, best, final),
         verifiers=_confusions(archive, [opinion for opinion, _ in evolved.outcome.opinions]),
         curve=curve,
         area=areas(curve),
         deviations=tuple(_deviations(file, evolved.outcome.stop)),
     )
+
+
+def _gap(in_search: Interval | None, best: Node, final: RunRecord | None) -> float | None:
+    """Of the same cases: tier quick times the smallest binding alone, and how fast a kernel is depends on the size."""
+    in_the_end = None if final is None else over_eager(final, best.judged.timed)
+    return in_search.value / in_the_end.value if in_search and in_the_end else None
 
 
 def _record(evolved: Evolved, name: str) -> RunRecord | None:
@@ -226,14 +232,19 @@ def agent_digest(agent: Preset) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def over_eager(record: RunRecord) -> Interval | None:
-    """Means of values and of bounds over all timed cases; None where one of them has none, or nothing passed."""
+def over_eager(record: RunRecord, only: Sequence[str] = ()) -> Interval | None:
+    """Means of values and of bounds over all timed cases; None where one of them has none, or nothing passed.
+
+    `only`: the cases that have these names, see judging; by default, all.
+    """
+    from robust_kbench.agents.judging import named
     from robust_kbench.schema.record import EAGER
     from robust_kbench.scoring import score
 
     if record.status != "passed":
         return None
-    cases = [case for scored in score(record).values() for case in scored.cases]
+    every = [case for scored in score(record).values() for case in scored.cases]
+    cases = [case for case in every if not only or named(case) in only]
     ratios = [case.speedups[EAGER] for case in cases if EAGER in case.speedups]
     return _mean([(each.value, each.low, each.high) for each in ratios]) if len(ratios) == len(cases) else None
 

@@ -1,7 +1,7 @@
 """All trials of the corpus, in a few processes: each attack armed and defended, each honest kernel once.
 
-Processes have cores of their own. Where that leaves less than two for each, attacks on time wait until the others are
-done, and then have the machine for themselves: a judge that shares its core with a worker times nobody well.
+Processes have cores of their own. Where that leaves less than two for each, what gains little time waits until the
+others are done, and then has the machine for itself: a judge that shares its core with a worker times nobody well.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from robust_kbench import core_shares
-from robust_kbench.redteam.corpus import GROUPS, Attack, Honest, Specimen
+from robust_kbench.redteam.corpus import GROUPS, Attack, Group, Honest, Specimen
 from robust_kbench.redteam.trial import BROKEN, Ending, Proving
+
+_DELICATE: frozenset[Group] = frozenset({"clocks", "floor", "baseline protection", "sandbox"})
+"""Without one of these a kernel seems a little faster than it is, and not many times."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,13 @@ class _Order:
     is_ablated: bool
 
     @property
-    def is_about_time(self) -> bool:
-        """Whether it has to be timed well to be understood, or races with the judge."""
+    def needs_a_quiet_machine(self) -> bool:
+        """Whether it gains little, or races with the judge. A naive harness, or old values, give away much more."""
         attack = self.specimen
-        return isinstance(attack, Attack) and (attack.header.aim == "time" or attack.kind in ("timing", "hardware"))
+        if not isinstance(attack, Attack) or attack.header.naive:
+            return False
+        is_about_time = attack.header.aim == "time" or attack.kind in ("timing", "hardware")
+        return is_about_time and not _DELICATE.isdisjoint(attack.header.stopped_by)
 
 
 def run(
@@ -65,7 +71,7 @@ def run(
     orders += [_Order(specimen, None, False, False) for specimen in honest]
     shares = core_shares.shares_of(sorted(os.sched_getaffinity(0)), jobs)
     is_crowded = min(map(len, shares)) < core_shares.FOR_TIMING
-    alone = [order for order in orders if is_crowded and order.is_about_time]
+    alone = [order for order in orders if is_crowded and order.needs_a_quiet_machine]
     yield from _beside_each_other([order for order in orders if order not in alone], shares)
     if alone:
         with Proving() as proving:

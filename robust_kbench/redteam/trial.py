@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import subprocess
@@ -28,10 +29,10 @@ from robust_kbench.schema.record import RunRecord, Status
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import shape_of
 from robust_kbench.scoring import score
-from robust_kbench.timing.statistics import Ratio
+from robust_kbench.timing.statistics import least_shift
 
 _WORTHWHILE = 1.05
-"""A speedup is a gain when it is certainly larger than this many times what the honest twin has at best."""
+"""A speedup is a gain when it is certainly (95 %) more than so many times that of the honest twin."""
 _ARMING_TRIES = 3
 _NAIVE_TIMEOUT_S = 60
 _CHILD_TIMEOUT_S = 60
@@ -79,7 +80,7 @@ class Proving:
 
     _stack: ExitStack = field(default_factory=ExitStack)
     _evaluators: dict[bool, Evaluator] = field(default_factory=dict)
-    _twins: dict[str, Ratio | None] = field(default_factory=dict)
+    _twins: dict[str, list[float] | None] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         os.environ["REDTEAM_TOKEN"] = TOKEN
@@ -156,11 +157,11 @@ class Proving:
 
     def _gain(self, record: RunRecord, twin: Honest) -> float | None:
         """How much faster than `twin` at least, which no defence makes slower; None where one of them was not timed."""
-        mine = _speedup(record)
+        mine = _rounds(record)
         if mine is not None and twin.name not in self._twins:
-            self._twins[twin.name] = _speedup(self._evaluate(twin.submission(), FULL))
+            self._twins[twin.name] = _rounds(self._evaluate(twin.submission(), FULL))
         honest = self._twins.get(twin.name)
-        return None if mine is None or honest is None else mine.low / honest.high
+        return None if mine is None or honest is None else math.exp(least_shift(mine, honest))
 
 
 def _ended(
@@ -181,10 +182,10 @@ def _ended(
     )  # fmt: skip
 
 
-def _speedup(record: RunRecord) -> Ratio | None:
-    """Against the fastest baseline, of the first dtype that was timed."""
+def _rounds(record: RunRecord) -> list[float] | None:
+    """Logarithms of the speedups of all rounds against the fastest baseline, of the one binding that is timed."""
     scores = list(score(record).values()) if record.timings else []
-    return scores[0].speedup if scores else None
+    return [log for session in scores[0].cases[0].sessions for log in session] if scores else None
 
 
 @lru_cache

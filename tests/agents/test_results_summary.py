@@ -10,7 +10,7 @@ import pytest
 from made_runs import NASTY, evolved, node, record, root
 
 from robust_kbench.agents import preset as presets
-from robust_kbench.agents.archive import ROOT
+from robust_kbench.agents.archive import ROOT, Judged
 from robust_kbench.agents.budget import Limits, Spent
 from robust_kbench.agents.loop import Opinion
 from robust_kbench.agents.summary import Confusion, Interval, Summary, quotient, summarise
@@ -172,6 +172,17 @@ def test_the_final_judging_decides_and_the_gap_is_told() -> None:
     assert found.over_start.value == pytest.approx(8.0, rel=1e-3)
     assert found.gap == pytest.approx(5.0 / 4.0, rel=1e-3)
     assert (found.hardware, found.tier) == ("a processor", "full")
+
+
+def test_the_gap_is_about_the_cases_that_the_search_has_timed() -> None:
+    (small,) = record("best", 25.0).timings
+    (large,) = record("best", 100.0).timings
+    both = record("best", 25.0, timings=(small, large.model_copy(update={"axes": {"rows": 640}})))
+    searched = Judged("time", True, 5.0, 4.5, 5.5, 20.0, timed=("float32, rows 64",))
+    found = summarise(evolved([node("a", judged=searched)], final=[both, record("start", 200.0)]))
+    assert found.final_speedup is not None
+    assert found.final_speedup.value == pytest.approx(2.0, rel=1e-3)
+    assert found.gap == pytest.approx(5.0 / 4.0, rel=1e-3)
 
 
 @pytest.mark.parametrize("status", [Status.INCORRECT, Status.REJECTED, Status.CRASHED, Status.TIMED_OUT])

@@ -83,6 +83,7 @@ def test_speed_is_the_geometric_mean_over_timed_cases() -> None:
     assert judged.speedup == pytest.approx(4.0)
     assert judged.low <= judged.speedup <= judged.high
     assert judged.median_us == pytest.approx(3**0.5)
+    assert judged.timed == ("float32, rows 8, cols 64", "float32, rows 8, cols 32")
     assert judged.profile.splitlines() == [
         "float32, rows 8, cols 64: candidate 1.0 us, eager 2.0 us; the hardware allows 0.5 us",
         "float32, rows 8, cols 32: candidate 3.0 us, eager 24.0 us; the hardware allows 0.5 us",

@@ -13,6 +13,7 @@ from robust_kbench.timing.statistics import (
     Verdict,
     geometric_mean,
     half_width,
+    least_shift,
     log_ratios,
     mean_interval,
     median_interval,
@@ -197,3 +198,19 @@ def test_with_a_single_session_the_bounds_of_the_cases_are_averaged() -> None:
     wide, narrow = [[-0.2, 0.2] * 3], [[0.0] * 6]
     found = geometric_mean([wide, narrow])
     assert (found.low, found.high) == pytest.approx((math.exp(-0.1), math.exp(0.1)))
+
+
+def test_the_least_shift_is_a_bound_in_all_but_few_samples_and_no_useless_one() -> None:
+    random = np.random.default_rng(1)
+    bounds = np.array(
+        [least_shift(random.laplace(0.3, 0.1, 8).tolist(), random.laplace(0.0, 0.1, 12).tolist()) for _ in range(2000)]
+    )
+    assert 0.96 < (bounds <= 0.3).mean() < 0.99
+    assert np.median(bounds) > 0.1
+
+
+def test_the_least_shift_of_few_values_is_unknown_and_of_apart_ones_their_distance() -> None:
+    assert least_shift([5.0], [1.0]) == -math.inf
+    assert least_shift([5.0, 5.0, 5.0, 5.0], [1.0, 1.0, 1.0, 1.0]) == 4.0
+    # 64 differences of two times 1 to 8; the thirteenth of them, by the table of the Wilcoxon test, is -3
+    assert least_shift(range(1, 9), range(1, 9)) == -3.0

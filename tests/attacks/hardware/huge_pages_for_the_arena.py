@@ -6,6 +6,7 @@ catalogue: [W06, T26]
 hint: global-state-poisoning
 aim: time
 stopped_by: [sandbox]
+privileged: true
 twin: plain
 """
 
