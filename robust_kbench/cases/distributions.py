@@ -26,6 +26,7 @@ _LARGEST_NEEDLE_HALF = 90.0  # sums of two of its squares stay in range
 _MAX_PERIOD = 64  # of columns; with one, each has a size of its own
 _UNEVEN = 10  # binary orders of a row's size, up or down
 _UNEVEN_HALF = 3
+_LOWEST_LEVEL = -4.0  # of a column: as far from zero as usual values come
 _Values = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
 
 
@@ -94,19 +95,32 @@ def plant_needles(values: torch.Tensor, generator: torch.Generator, dtype: torch
 
 
 def make_uneven(values: torch.Tensor, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
-    """`values` with every row multiplied by a power of two of its own, or with every column, along the last axis.
+    """`values` with every row multiplied by a power of two of its own, or with every column multiplied or shifted.
 
-    Sizes of columns may repeat themselves, so that one of so many tells nothing of the others. In half of the cases no
-    row and no column is larger than usual, so that a look at the largest value tells nothing either.
+    What columns get may repeat itself, so that one of so many tells nothing of the others, and go by stretches of them,
+    so that the first ones do not, either. In most cases no row and no column is larger than usual, so that a look at
+    the largest value tells nothing. Columns are those of the last axis.
     """
     lowest = -(_UNEVEN_HALF if dtype == torch.float16 else _UNEVEN)
-    by_row, stays_small = torch.randint(0, 2, (2,), generator=generator).tolist()
-    sizes = ((*values.shape[:-1], 1) if by_row else values.shape[-1:]) if values.dim() else ()
+    kind, stays_small = (int(torch.randint(0, most, (), generator=generator)) for most in (4, 2))
+    if not values.dim():
+        return values
+    if kind >= 2:
+        return values.add_(_levels(values.shape[-1], generator))
+    sizes = (*values.shape[:-1], 1) if kind == 0 else values.shape[-1:]
     orders = torch.randint(lowest, (0 if stays_small else -lowest) + 1, sizes, generator=generator)
     period = int(torch.randint(1, _MAX_PERIOD + 1, (), generator=generator))
-    if not by_row and 1 < period < orders.numel():
+    if kind == 1 and 1 < period < orders.numel():
         orders = orders[torch.arange(orders.numel()) % period]
     return values.mul_(orders.float().exp2_())
+
+
+def _levels(count: int, generator: torch.Generator) -> torch.Tensor:
+    """What is added to each of `count` columns. A sum of exponentials hardly feels a factor, and feels this."""
+    places = torch.arange(count)
+    period, parts = (2 * int(torch.randint(1, _MAX_PERIOD // 2 + 1, (), generator=generator)) for _ in range(2))
+    repeating, stretching = (torch.rand(each, generator=generator) * _LOWEST_LEVEL for each in (period, parts))
+    return repeating[places % period] + stretching[places * parts // max(count, 1)]
 
 
 def _constant(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
