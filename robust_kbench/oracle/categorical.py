@@ -12,6 +12,7 @@ Chi-squared on bins that expect at least ten samples sees a missing class, Kolmo
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator
 
@@ -65,7 +66,7 @@ class Categorical:
             yield rows, torch.softmax(self._logits[rows].double(), -1)
 
     def _tests(self, drawn: torch.Tensor) -> list[float]:
-        generator = torch.Generator().manual_seed(0)
+        generator = torch.Generator().manual_seed(_seed_of(drawn))
         by_rank, by_place = torch.empty(2, len(drawn), dtype=torch.float64)
         expected = torch.zeros(self._logits.shape[1], dtype=torch.float64)
         for rows, law in self._laws():
@@ -79,6 +80,11 @@ class Categorical:
             expected += law.sum(0)
         found = (_frequencies(drawn, expected), *(test(places) for places in (by_rank, by_place) for test in _UNIFORM))
         return [probability for probability in found if probability is not None]
+
+
+def _seed_of(drawn: torch.Tensor) -> int:
+    """Of the answer: a fixed seed's numbers could be those that an honest sampler, given that seed, has used."""
+    return int.from_bytes(hashlib.sha256(drawn.numpy().tobytes()).digest()[:7], "little")
 
 
 def _frequencies(drawn: torch.Tensor, expected: torch.Tensor) -> float | None:

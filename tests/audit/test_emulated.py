@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from robust_kbench.audit.emulated import multiplied, summed, tf32, truncated
+from robust_kbench.audit.emulated import multiplied, summed, summed_in_turn, tf32, truncated
 
 HALVES = (torch.float16, torch.bfloat16)
 
@@ -72,3 +72,10 @@ def test_an_accumulator_of_halves_is_rounded_after_every_step_and_in_none(dtype:
     assert multiplied(a, b, dtype, step=1).item() == large
     assert multiplied(a, b, dtype, step=8).item() == float(torch.tensor(large + 7).to(dtype))
     assert multiplied(a, b, dtype, step=1).dtype == dtype
+
+
+def test_one_accumulator_rounds_after_every_term() -> None:
+    terms = torch.tensor([[1.0, *[2.0**-24] * 64], [*[2.0**-24] * 64, 1.0]])
+    assert summed_in_turn(terms).tolist() == [1.0, 1 + 2.0**-18]
+    equal = torch.full((1, 3000), 0.1)
+    assert torch.equal(summed_in_turn(equal), summed(equal, lanes=1))

@@ -27,6 +27,12 @@ def test_honest_samples_are_accepted_with_a_tenth_to_spare(rows: int, classes: i
         assert Categorical(logits).judge(_drawn(logits, seed + 100)).ratio <= 0.9
 
 
+@pytest.mark.parametrize("seed", [0, 2**32])
+def test_a_sampler_may_use_the_numbers_of_any_seed(seed: int) -> None:
+    logits = _logits(40_000, 2, seed=7)
+    assert Categorical(logits).judge(_drawn(logits, seed)).ratio <= 0.9
+
+
 def test_false_alarms_are_as_rare_as_they_should_be() -> None:
     surprises = [Categorical(_logits(300, 10)).judge(_drawn(_logits(300, 10), seed)).errors[1] for seed in range(400)]
     assert 0.15 < max(surprises) <= 0.9  # one in a hundred is a third of the way to one in a million

@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 LOG2_E = 1.4426950408889634
 
@@ -52,6 +52,12 @@ def through_the_logarithm(x: torch.Tensor) -> torch.Tensor:
 def polynomial(x: torch.Tensor) -> torch.Tensor:
     """An exponential of two units in the last place: a Taylor polynomial of degree 6 for the fraction."""
     return _normalise(_taylor(x.float() - x.float().amax(-1, keepdim=True), 6), x.dtype)
+
+
+def one_accumulator(x: torch.Tensor) -> torch.Tensor:
+    """Each row by one thread, which adds its terms one after the other."""
+    exponential = _exponential(x)
+    return (exponential / summed_in_turn(exponential)[:, None]).to(x.dtype)
 
 
 def no_maximum(x: torch.Tensor) -> torch.Tensor:
@@ -170,7 +176,7 @@ half_accumulator.dtypes = ("float16", "float32")
 accumulator_of_the_dtype.dtypes = ("float16", "bfloat16")
 short_polynomial.dtypes = tf32_inputs.dtypes = coarse_reciprocal.dtypes = ("float32",)
 
-HONEST = (online, base_two, through_the_logarithm, polynomial)
+HONEST = (online, base_two, through_the_logarithm, polynomial, one_accumulator)
 MUTANTS = (
     no_maximum, maximum_of_the_tensor, maximum_of_the_first_block, base_two_unscaled, over_the_rows, sums_one_less,
     drops_the_tail, sums_one_twice, never_rescaled, half_accumulator, accumulator_of_the_dtype, short_polynomial,

@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 
 def _exponential(x: torch.Tensor) -> torch.Tensor:
@@ -26,6 +26,13 @@ def one_pass_for_both_sums(grad_y: torch.Tensor, x: torch.Tensor) -> torch.Tenso
     """sum(e) and sum(grad_y e) side by side; one division at the end."""
     e = _exponential(x)
     total, dot = summed(e, lanes=8)[:, None], summed(grad_y.float() * e, lanes=8)[:, None]
+    return (e / total * (grad_y.float() - dot / total)).to(x.dtype)
+
+
+def one_accumulator(grad_y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Each row by one thread, which adds the terms of either sum one after the other."""
+    e = _exponential(x)
+    total, dot = summed_in_turn(e)[:, None], summed_in_turn(grad_y.float() * e)[:, None]
     return (e / total * (grad_y.float() - dot / total)).to(x.dtype)
 
 
@@ -117,7 +124,7 @@ accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
 probability_in_bfloat16.dtypes = ("float32", "float16")
 tf32_gradient.dtypes = ("float32",)
 
-HONEST = (warp_for_a_row, one_pass_for_both_sums, online)
+HONEST = (warp_for_a_row, one_pass_for_both_sums, one_accumulator, online)
 MUTANTS = (
     no_dot,
     dot_without_the_last,

@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import multiplied, summed, tf32
+from robust_kbench.audit.emulated import multiplied, summed, summed_in_turn, tf32
 
 LOG2_E = 1.4426950408889634
 
@@ -49,6 +49,13 @@ def flash(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 def flash_wide(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """Blocks of 16 keys, everything in float32."""
     return _flash(q, k, v, 16, torch.float32)
+
+
+def one_accumulator(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The weights of a query are added one after the other."""
+    scores = _masked(q, k)
+    weights = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return (weights @ v.float() / summed_in_turn(weights).unsqueeze(-1)).to(v.dtype)
 
 
 def base_two(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -191,7 +198,7 @@ sum_of_the_dtype.dtypes = accumulators_of_the_dtype.dtypes = ("float16", "bfloat
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
 
-HONEST = (flash, flash_wide, base_two, split_keys)
+HONEST = (flash, flash_wide, one_accumulator, base_two, split_keys)
 MUTANTS = (
     not_causal, sees_the_next, not_itself, blocks_of_sixteen, masked_with_zero, masked_too_little, no_scale,
     scale_of_the_padded_head, coarse_scale, bfloat16_weights, never_rescaled, tf32_once,
