@@ -72,7 +72,7 @@ def _moved(one: Run, other: Run) -> str | None:
     if first.shape != second.shape:
         return None
     chances = [float(run.inputs.values["p"]) for run in (one, other)]
-    pairs = _correlation((first != 0).float(), (second != 0).float())
+    pairs = _pairs(first != 0, second != 0)
     can_tell = pairs * math.prod(min(p, 1 - p) for p in chances) >= _EXPECTED_PAIRS
     if not bool(can_tell.any()):
         return None
@@ -87,9 +87,22 @@ def _moved(one: Run, other: Run) -> str | None:
     )
 
 
+def _pairs(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """How many pairs of places are both visible, at every distance; in the order of `_correlation`."""
+    if not (bool(first.all()) and bool(second.all())):
+        return _correlation(first.float(), second.float())
+    places = torch.arange(_size(len(first)))
+    return (len(first) - torch.minimum(places, len(places) - places)).clamp_(min=0).float()
+
+
+def _size(count: int) -> int:
+    """A power of two that is at least twice as long, so that the ends do not meet."""
+    return 1 << (2 * count - 1).bit_length()
+
+
 def _correlation(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     """Sums of products at every distance; those backwards are counted from the end."""
-    size = 1 << (2 * len(first) - 1).bit_length()  # twice as long, so that the ends do not meet
+    size = _size(len(first))
     sums: torch.Tensor = torch.fft.irfft(torch.fft.rfft(first, size).conj() * torch.fft.rfft(second, size), size)
     return sums
 

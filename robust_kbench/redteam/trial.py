@@ -81,6 +81,7 @@ class Proving:
     _stack: ExitStack = field(default_factory=ExitStack)
     _evaluators: dict[bool, Evaluator] = field(default_factory=dict)
     _twins: dict[str, list[float] | None] = field(default_factory=dict)
+    _naive_twins: dict[str, float] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         os.environ["REDTEAM_TOKEN"] = TOKEN
@@ -126,21 +127,29 @@ class Proving:
                 ending = self.attack(attack, twin, attack.header.stopped_by)
             if ending.succeeded:
                 break
+            self._naive_twins.pop(twin.name, None)  # it may have been that one which was disturbed
         return ending
 
     def against_naive(self, attack: Attack, twin: Honest) -> Ending:
         """Let `attack` loose on a harness that shares its process, see naive."""
         started = time.monotonic()
+        is_timed = attack.header.aim == "time"
         with Targets() as targets:
-            told = _judge_naively(attack.submission(targets.source(attack.path.suffix)))
-            honest = _judge_naively(twin.submission()) if attack.header.aim == "time" else {"speedup": 1.0}
-        gain = told["speedup"] / honest["speedup"] if honest["speedup"] else None
-        is_gain = attack.header.aim != "time" or (gain is not None and gain > _WORTHWHILE)
+            told = _judge_naively(attack.submission(targets.source(attack.path.suffix)), is_timed=is_timed)
+        honest = self._naive_speedup(twin) if is_timed else 0.0
+        gain = told["speedup"] / honest if honest else None
+        is_gain = not is_timed or (gain is not None and gain > _WORTHWHILE)
         status = Status.PASSED if told["passed"] else Status.INCORRECT
         return Ending(
             attack, (NAIVE,), status, told["reason"], (), gain, told["passed"] and is_gain,
             round(time.monotonic() - started, 2),
         )  # fmt: skip
+
+    def _naive_speedup(self, twin: Honest) -> float:
+        """What the naive harness says of it; 0 where it fails."""
+        if twin.name not in self._naive_twins:
+            self._naive_twins[twin.name] = _judge_naively(twin.submission(), is_timed=True)["speedup"]
+        return self._naive_twins[twin.name]
 
     def _evaluate(self, submission: Submission, off: tuple[Group, ...]) -> RunRecord:
         with without(off):
@@ -222,7 +231,7 @@ def _in_a_child(judge: Callable[[], RunRecord]) -> RunRecord:
         child.join()
 
 
-def _judge_naively(submission: Submission) -> dict[str, Any]:
+def _judge_naively(submission: Submission, *, is_timed: bool) -> dict[str, Any]:
     task = _timed_once(submission.file.task)
     (axes,) = task.spec.timed["cpu"]
     with tempfile.TemporaryDirectory(prefix="redteam-") as folder:
@@ -232,6 +241,7 @@ def _judge_naively(submission: Submission) -> dict[str, Any]:
             "reference": str(task.folder / "reference.py"),
             "shapes": [shape_of(spec, axes) for spec in task.spec.inputs.values()],
             "axes": list(axes.values()),
+            "is_timed": is_timed,
         }
         path = Path(folder) / "request.json"
         path.write_text(json.dumps(request))

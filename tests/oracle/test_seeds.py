@@ -7,6 +7,7 @@ from specimens import load_made_task, make_case
 from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import Inputs
 from robust_kbench.errors import SpecError
+from robust_kbench.oracle import seeds
 from robust_kbench.oracle.properties import relate
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.seeds import Run, coincidence, reseeded
@@ -124,6 +125,16 @@ def test_a_mask_that_moved_shows_between_the_zeros_of_the_input_too() -> None:
     masks = [row[start : start + 40_000].view(200, 200) >= 0.4 for start in (0, 900)]
     first, second = (Run(inputs, inputs.tensors["x"] * mask / 0.6) for mask in masks)
     assert "moved by -900 places" in str(coincidence(DROPOUT, "y", first, second))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 64, 100])
+def test_pairs_of_places_that_all_show_are_counted_without_a_transform(count: int) -> None:
+    shown = torch.ones(count, dtype=torch.bool)
+    counted = seeds._correlation(shown.float(), shown.float())
+    assert torch.allclose(seeds._pairs(shown, shown), counted, atol=1e-3)
+    hidden = shown.clone()
+    hidden[0] = False
+    assert float(seeds._pairs(shown, hidden)[0]) == pytest.approx(count - 1, abs=1e-3)
 
 
 def test_samples_of_other_logits_are_compared_too() -> None:
