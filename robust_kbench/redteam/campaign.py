@@ -65,21 +65,28 @@ class _Order:
 def run(
     attacks: Sequence[Attack], honest: Sequence[Honest], *, jobs: int = 1, arm: bool = True, ablate: bool = False
 ) -> Iterator[Trials]:
-    """Trials as they finish. `arm` shows for each attack that it works; `ablate` switches off each group alone, too."""
+    """Trials as they finish. `arm` shows for each attack that it works; `ablate` switches off each group alone, too.
+
+    What could not be armed in company is tried once more alone: noise hides a small gain.
+    """
     twins = {specimen.name: specimen for specimen in honest}
     orders = [_Order(attack, twins[attack.header.twin], arm, ablate) for attack in attacks]
     orders += [_Order(specimen, None, False, False) for specimen in honest]
     shares = core_shares.shares_of(sorted(os.sched_getaffinity(0)), jobs)
     is_crowded = min(map(len, shares)) < core_shares.FOR_TIMING
     alone = [order for order in orders if is_crowded and order.needs_a_quiet_machine]
-    yield from _beside_each_other([order for order in orders if order not in alone], shares)
+    for order, trials in _beside_each_other([order for order in orders if order not in alone], shares):
+        if trials.armed is not None and not trials.is_armed and not trials.defended.succeeded:
+            alone.append(order)
+        else:
+            yield trials
     if alone:
         with Proving() as proving:
             for order in alone:
                 yield _carry_out(order, proving)
 
 
-def _beside_each_other(orders: Sequence[_Order], shares: Sequence[list[int]]) -> Iterator[Trials]:
+def _beside_each_other(orders: Sequence[_Order], shares: Sequence[list[int]]) -> Iterator[tuple[_Order, Trials]]:
     context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
     free: SimpleQueue[list[int]] = context.SimpleQueue()
     for share in shares:
@@ -89,8 +96,9 @@ def _beside_each_other(orders: Sequence[_Order], shares: Sequence[list[int]]) ->
         # Unlike those of multiprocessing.Pool, these processes may have children.
         ProcessPoolExecutor(len(shares), context, initializer=_prepare, initargs=(free, folder)) as processes,
     ):
-        for done in as_completed([processes.submit(_carry_out_here, order) for order in orders]):
-            yield done.result()
+        futures = {processes.submit(_carry_out_here, order): order for order in orders}
+        for done in as_completed(futures):
+            yield futures[done], done.result()
 
 
 _here: Proving | None = None

@@ -1,0 +1,65 @@
+"""Which trials run beside each other, and which have the machine for themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_kbench.redteam import campaign
+from robust_kbench.redteam.campaign import Trials
+from robust_kbench.redteam.corpus import Attack, AttackHeader, Honest, HonestHeader
+from robust_kbench.redteam.trial import Ending
+
+PLAIN = Honest(Path("plain.py"), "It is plain.", HonestHeader(looks_like=("B02",)))
+
+
+def attack(name: str) -> Attack:
+    told = {"catalogue": ("W06",), "aim": "time", "stopped_by": ("process boundary",), "twin": "plain", "naive": True}
+    return Attack(Path(f"hardware/{name}.py"), "It is late.", AttackHeader.model_validate(told))
+
+
+@dataclass
+class Told:
+    """What trials come to in company; alone every attack is armed."""
+
+    defended: bool = False
+    armed: bool = True
+
+
+def run(monkeypatch: pytest.MonkeyPatch, told: dict[str, Told]) -> tuple[list[Trials], list[str]]:
+    carried_out: list[str] = []
+
+    def trials(specimen: Attack | Honest, known: Told) -> Trials:
+        defended = Ending(specimen, (), "passed", "", succeeded=known.defended)
+        if isinstance(specimen, Honest):
+            return Trials(defended)
+        return Trials(defended, Ending(specimen, ("naive harness",), "passed", "", succeeded=known.armed))
+
+    def in_company(orders: Any, shares: Any) -> Iterator[tuple[Any, Trials]]:
+        for order in orders:
+            yield order, trials(order.specimen, told.get(order.specimen.name, Told()))
+
+    def alone(order: Any, proving: Any) -> Trials:
+        carried_out.append(order.specimen.name)
+        return trials(order.specimen, Told())
+
+    monkeypatch.setattr(campaign, "_beside_each_other", in_company)
+    monkeypatch.setattr(campaign, "_carry_out", alone)
+    return list(campaign.run([attack(name) for name in told], [PLAIN])), carried_out
+
+
+def test_what_noise_may_have_disarmed_is_tried_again_alone_and_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, alone = run(monkeypatch, {"small_gain": Told(armed=False), "large_gain": Told()})
+    assert alone == ["small_gain"]
+    assert sorted(trials.specimen.name for trials in found) == ["large_gain", "plain", "small_gain"]
+    assert all(trials.is_armed for trials in found if trials.armed is not None)
+
+
+def test_an_attack_that_has_succeeded_is_never_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, alone = run(monkeypatch, {"got_through": Told(defended=True, armed=False)})
+    assert alone == []
+    assert [trials.defended.succeeded for trials in found if trials.specimen.name == "got_through"] == [True]
