@@ -76,6 +76,11 @@ slow = [needs_compiler, pytest.mark.slow]
 class TestExtension:
     pytestmark = slow
 
+    @pytest.fixture(autouse=True)
+    def clear_the_last_error(self) -> None:
+        """A process has one emulator, and a test before may have left an error that the next launch would report."""
+        ctypes.CDLL(str(toolchain.runtime_library())).kbemu_last_error(True)
+
     @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
     def test_a_kernel_is_chosen_by_the_tensors_type(self, extension: ModuleType, dtype: torch.dtype) -> None:
         x = torch.randn(300, dtype=dtype)
