@@ -136,8 +136,16 @@ def _axis(name: str, axis: Axis) -> str:
 def _tensor(name: str, tensor: Input | Output) -> str:
     if isinstance(tensor, Input) and tensor.role == "scalar":
         return f"{name} {tensor.dtype}"
-    below = f" of values below {tensor.below}" if isinstance(tensor, Input) and tensor.below is not None else ""
-    return f"{name} {tensor.dtype}[{', '.join(map(str, tensor.shape))}]{below}"
+    return f"{name} {tensor.dtype}[{', '.join(map(str, tensor.shape))}]{_range(tensor)}"
+
+
+def _range(tensor: Input | Output) -> str:
+    """What is known of an index's values."""
+    if not isinstance(tensor, Input) or tensor.below is None:
+        return ""
+    if tensor.offsets:
+        return f" of offsets, ascending from 0 to {tensor.below} - 1"
+    return f" of values below {tensor.below}"
 
 
 def _binding(axes: Mapping[str, int]) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 
 from robust_kbench.cases.distributions import lognormal, make_uneven, plant_needles
-from robust_kbench.cases.values import Inputs, bound_of, distribution_of, make_inputs, scaled
+from robust_kbench.cases.values import Inputs, arranged, bound_of, distribution_of, make_inputs, scaled
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Distribution, Task, shape_of
 
@@ -48,7 +48,8 @@ class Bank:
         shape = shape_of(spec, case.axes)
         dtype = getattr(torch, self._task.dtype_of(spec, case.dtype))
         if spec.role in ("index", "mask"):
-            return self._take(name, "below", _numbers_below(bound_of(case, spec)), shape).to(dtype)
+            drawn = self._take(name, "below", _numbers_below(bound_of(case, spec)), shape)
+            return arranged(drawn, spec, case).to(dtype)
         law = distribution_of(case, name, spec)
         mixed = self._take(name, _BASES.get(law, law), _MIXES[_BASES.get(law, law)], shape)
         if law in _FINISHES:

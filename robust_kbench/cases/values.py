@@ -93,13 +93,23 @@ def draw_elements(
 ) -> torch.Tensor:
     """Elements of the input `name`, which is neither a scalar nor takes the values of a probe."""
     if spec.role in ("index", "mask"):
-        return torch.randint(0, bound_of(case, spec), shape, generator=generator, dtype=dtype)
+        return arranged(torch.randint(0, bound_of(case, spec), shape, generator=generator, dtype=dtype), spec, case)
     return scaled(draw_values(distribution_of(case, name, spec), shape, generator, dtype), spec, case).to(dtype)
 
 
 def bound_of(case: Case, spec: Input) -> int:
     """Values of an index or a mask are drawn from [0, this)."""
     return max(arithmetic.evaluate(spec.below or 1, case.axes), 1) if spec.role == "index" else 2
+
+
+def arranged(values: torch.Tensor, spec: Input, case: Case) -> torch.Tensor:
+    """Indices as the input wants them: offsets ascend, and reach from zero to the largest."""
+    if not spec.offsets or not values.numel():
+        return values
+    ascending = values.sort(-1).values
+    ascending[..., -1] = bound_of(case, spec) - 1
+    ascending[..., 0] = 0
+    return ascending
 
 
 def scaled(values: torch.Tensor, spec: Input, case: Case) -> torch.Tensor:

@@ -87,6 +87,11 @@ class Input(Strict):
     fan_in: Expression = Field(default=1, description="values are divided by the square root of this")
     shift: float = Field(default=0.0, description="added to every value: 1.0 for a scale such as a norm's weight")
     below: Expression | None = Field(default=None, description="role index: values are drawn from [0, below)")
+    offsets: bool = Field(
+        default=False,
+        description="role index: ascending along the last dimension, from 0 to the largest value, `below` - 1: where "
+        "segments begin and end, as the row pointers of a sparse matrix do",
+    )
     value: Expression | None = Field(default=None, description="role scalar: the value, as arithmetic over axes")
     choices: tuple[float, ...] = Field(default=(), description="role scalar: the values to draw from")
     between: tuple[float, float] | None = Field(
@@ -98,6 +103,8 @@ class Input(Strict):
     def _role_fits(self) -> Self:
         if (self.role == "index") != (self.below is not None):
             raise ValueError("role index needs `below`, and only role index has it")
+        if self.offsets and (self.role != "index" or not self.shape):
+            raise ValueError("`offsets` needs role index and a shape")
         if self.role == "scalar":
             if self.shape or (self.value is None) == (not self.choices):
                 raise ValueError("role scalar has no shape, and exactly one of `value` and `choices`")

@@ -5,6 +5,7 @@ import random
 import pytest
 import torch
 from scipy.stats import ks_2samp
+from specimens import make_case, make_task
 
 from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.values import make_inputs
@@ -44,6 +45,16 @@ def test_no_two_calls_have_values_in_common() -> None:
     for number, one in enumerate(calls):
         for other in calls[:number]:
             assert torch.isin(one, other).float().mean() < 0.01  # equal by chance: floats of everyday size are dense
+
+
+def test_offsets_ascend_in_timed_calls_too() -> None:
+    index = {"shape": ["cols"], "role": "index", "dtype": "int64", "below": 1000, "offsets": True}
+    spec = make_task(inputs={"start": index})
+    one = make_case(axes={"rows": 1, "cols": 64}, role="timed")
+    bank = Bank(spec, one)
+    calls = [bank.draw(one).tensors["start"] for _ in range(6)]
+    assert all(bool((call.diff() >= 0).all()) and call[[0, -1]].tolist() == [0, 999] for call in calls)
+    assert len({tuple(call.tolist()) for call in calls}) == 6
 
 
 def test_distances_are_never_used_twice() -> None:

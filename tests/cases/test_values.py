@@ -125,6 +125,25 @@ def test_values_are_divided_by_the_root_of_the_fan_in_and_shifted() -> None:
     assert torch.allclose(_x(make_case(), task), plain / 4 + 3)
 
 
+OFFSETS: dict[str, Any] = {"shape": ["rows", "cols"], "role": "index", "dtype": "int64", "offsets": True}
+
+
+@settings(max_examples=30, deadline=None)
+@given(below=st.integers(1, 300), cols=st.integers(2, 40), seed=st.integers(0, 2**63 - 1))
+def test_offsets_ascend_from_zero_to_the_largest(below: int, cols: int, seed: int) -> None:
+    task = _task_with(start={**OFFSETS, "below": below})
+    start = make_inputs(task, make_case(axes={"rows": 4, "cols": cols}, seed=seed)).tensors["start"]
+    assert bool((start.diff(dim=-1) >= 0).all())
+    assert start[:, 0].tolist() == [0] * 4
+    assert start[:, -1].tolist() == [below - 1] * 4
+
+
+def test_offsets_without_elements_or_with_one_are_what_there_is() -> None:
+    task = _task_with(start={**OFFSETS, "below": 9})
+    one = make_inputs(task, make_case(axes={"rows": 4, "cols": 1})).tensors["start"]
+    assert one.tolist() == [[0]] * 4
+
+
 @settings(max_examples=30, deadline=None)
 @given(below=st.integers(1, 300), seed=st.integers(0, 2**63 - 1), dtype=st.sampled_from(["int64", "int32"]))
 def test_an_index_lies_within_its_bound(below: int, seed: int, dtype: str) -> None:

@@ -6,6 +6,10 @@ import pytest
 import torch
 from specimens import REFERENCE, load_made_task, make_case
 
+from robust_kbench.cases.draw import Draw
+from robust_kbench.cases.sizes import draw_axes
+from robust_kbench.cases.space import Space
+from robust_kbench.cases.suite import INTERPRETED
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.errors import SpecError
 from robust_kbench.oracle.reference import Reference, full_precision, precision_facts
@@ -19,13 +23,7 @@ TWO = "def reference(x, weight):\n    return x * weight, x.sum(0)\n"
 
 def _case(task: Task, dtype: FloatDType) -> Case:
     """Small sizes that the task admits."""
-    axes = {
-        name: next(size for size in axis.sizes() if size >= min(8, axis.sizes()[-1]))
-        for name, axis in task.axes.items()
-    }
-    for name in axes:
-        while task.misfit(axes):
-            axes[name] *= 2
+    axes = draw_axes(Space(task, INTERPRETED, (dtype,), dense=False), Draw(3), dtype)
     return Case(axes=axes, dtype=dtype, seed=3)
 
 

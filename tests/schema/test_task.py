@@ -80,6 +80,8 @@ def test_an_axis_without_a_usable_size_is_refused(fields: dict[str, Any], place:
         ({"role": "index", "dtype": "int64"}, "role index needs `below`, and only role index has it"),
         ({"below": "cols"}, "role index needs `below`, and only role index has it"),
         ({"role": "index", "below": 4}, "role index needs a fixed integer dtype"),
+        ({"offsets": True, "shape": ["cols"]}, "`offsets` needs role index and a shape"),
+        ({"role": "index", "below": 4, "dtype": "int64", "offsets": True}, "`offsets` needs role index and a shape"),
         ({"role": "index", "below": 4, "dtype": "float32"}, "role index needs a fixed integer dtype"),
         ({"role": "mask"}, "role mask needs a fixed integer dtype"),
         ({"role": "mask", "dtype": "float64"}, "role mask needs a fixed integer dtype"),
