@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER, RunRecord, Session, Timing, decode_samples
+from robust_kbench.schema.record import CANDIDATE, RunRecord, Timing
 from robust_kbench.schema.task import FloatDType
 from robust_kbench.timing import statistics
-from robust_kbench.timing.statistics import Ratio, Verdict
+from robust_kbench.timing.rounds import Measured, measured
+from robust_kbench.timing.statistics import Ratio, Verdict, middle
 
 _MIN_MARGIN = 0.005
 _UNKNOWN_MARGIN = 0.02  # where no control ran
 _HANDSHAKE_US = 0.2  # to and fro of the judge's clock: what differs by less is the same
+_STEP_US = 0.001  # of the clock: no median is below it
 
 
 @dataclass(frozen=True)
 class CaseScore:
     """Speed on one timed binding. `fastest` names the baseline, or several joined by +, that `speedup` is against.
 
-    `sessions` are the log ratios against it, round by round. `margin` is the relative difference that counts as none.
-    `hot_us` is the candidate's time on a warm cache, where that was measured; it is no part of any score.
+    `margin` is the relative difference that counts as none. `hot_us` is the candidate's time on a warm cache, where
+    that was measured; it is no part of any score. `chosen` names the baseline that each session is scored against.
     """
 
     axes: dict[str, int]
@@ -30,10 +32,21 @@ class CaseScore:
     speedup: Ratio
     speedups: dict[str, Ratio]
     medians_us: dict[str, float]
-    sessions: tuple[tuple[float, ...], ...]
     margin: float
+    chosen: tuple[str, ...]
+    measured: Measured = field(repr=False, compare=False)
     floor_us: float | None = None
     hot_us: float | None = None
+
+    @property
+    def sessions(self) -> tuple[tuple[float, ...], ...]:
+        """The log ratios against `fastest`, round by round."""
+        return tuple(tuple(self.measured.rounds(name, number)) for number, name in enumerate(self.chosen))
+
+    @property
+    def medians(self) -> list[float]:
+        """Of the log ratios of each session."""
+        return _medians(self.measured, self.chosen)
 
     @property
     def verdict(self) -> Verdict:
@@ -42,8 +55,11 @@ class CaseScore:
 
     @property
     def floor_share(self) -> float | None:
-        """The floor in units of the candidate's median time: 1 would be as fast as the device allows."""
-        return None if self.floor_us is None else self.floor_us / self.medians_us[CANDIDATE]
+        """The floor in units of the candidate's median time: 1 would be as fast as the device allows.
+
+        None where no floor is known; one of zero says nothing.
+        """
+        return self.floor_us / self.medians_us[CANDIDATE] if self.floor_us and self.floor_us > 0 else None
 
 
 @dataclass(frozen=True)
@@ -56,7 +72,9 @@ class DtypeScore:
     @property
     def speedup(self) -> Ratio:
         """Against the fastest baseline of each case."""
-        return statistics.geometric_mean([case.sessions for case in self.cases])
+        return statistics.geometric_mean_of(
+            [case.speedup for case in self.cases], [case.medians for case in self.cases]
+        )
 
     @property
     def margin(self) -> float:
@@ -80,8 +98,15 @@ class DtypeScore:
 
     def against(self, baseline: str) -> float | None:
         """Geometric mean against one named baseline, where every case has it."""
-        values = [case.speedups[baseline].value for case in self.cases if baseline in case.speedups]
-        return geometric_mean(values) if len(values) == len(self.cases) else None
+        found = self.ratio_against(baseline)
+        return found.value if found else None
+
+    def ratio_against(self, baseline: str) -> Ratio | None:
+        """The same with its interval."""
+        if not all(baseline in case.speedups for case in self.cases):
+            return None
+        ratios = [case.speedups[baseline] for case in self.cases]
+        return statistics.geometric_mean_of(ratios, [case.measured.against[baseline].medians for case in self.cases])
 
     def median_us(self, contestant: str) -> float | None:
         """Geometric mean over the cases of a contestant's median time."""
@@ -91,7 +116,7 @@ class DtypeScore:
     @property
     def hot_us(self) -> float | None:
         """Geometric mean over the cases of the candidate's time on a warm cache, where all were measured."""
-        times = [case.hot_us for case in self.cases if case.hot_us is not None]
+        times = [case.hot_us for case in self.cases if case.hot_us is not None and case.hot_us > 0]
         return geometric_mean(times) if len(times) == len(self.cases) else None
 
     @property
@@ -102,22 +127,21 @@ class DtypeScore:
 
 
 def score(record: RunRecord) -> dict[FloatDType, DtypeScore]:
-    """The scores of a record that was timed, by dtype."""
-    floor = noise_floor(record.timings)
-    cases = [score_case(timing, floor) for timing in record.timings]
+    """The scores of a record that was timed, by dtype. Raises ValueError where its samples cannot be scored."""
+    found = measured(record.timings)
+    noise = _noise(found)
+    cases = [_scored(timing, each, noise) for timing, each in zip(record.timings, found, strict=True)]
     dtypes = dict.fromkeys(case.dtype for case in cases)
     return {dtype: DtypeScore(dtype, tuple(case for case in cases if case.dtype == dtype)) for dtype in dtypes}
 
 
 def noise_floor(timings: Sequence[Timing]) -> float | None:
     """The largest relative difference that eager PyTorch showed from a second worker of itself; None without any."""
-    differences = []
-    for timing in timings:
-        samples = [_decode(session) for session in timing.sessions]
-        if all(CONTROL in each and EAGER in each for each in samples):
-            logs = [statistics.log_ratios(each[EAGER], each[CONTROL]) for each in samples]
-            differences.append(math.expm1(abs(statistics.median([statistics.median(each) for each in logs]))))
-    return max(differences, default=None)
+    return _noise(measured(timings))
+
+
+def _noise(cases: Sequence[Measured]) -> float | None:
+    return max((math.expm1(abs(middle(case.control))) for case in cases if case.control), default=None)
 
 
 def score_case(timing: Timing, noise: float | None = None) -> CaseScore:
@@ -127,47 +151,56 @@ def score_case(timing: Timing, noise: float | None = None) -> CaseScore:
     alone would let an unlucky one flatter the candidate. A single session (tier quick, never ranked) has to do both.
     `noise`: see `noise_floor`.
     """
-    samples = [_decode(session) for session in timing.sessions]
-    baselines = [
-        name for name in samples[0] if name not in (CANDIDATE, CONTROL) and all(name in each for each in samples)
-    ]
-    chosen = [_fastest(samples[:i] + samples[i + 1 :] or samples, baselines) for i in range(len(samples))]
-    sessions = [_logs(each, name) for each, name in zip(samples, chosen, strict=True)]
-    medians_us = {
-        name: statistics.median([t for each in samples for t in each[name]]) / 1e3 for name in (CANDIDATE, *baselines)
-    }
+    (found,) = measured([timing])
+    return _scored(timing, found, noise)
+
+
+def _scored(timing: Timing, case: Measured, noise: float | None) -> CaseScore:
+    speedups = {name: statistics.ratio_of(each.medians, each.bounds) for name, each in case.against.items()}
+    medians_us = {name: median or _STEP_US for name, median in case.medians_us.items()}
+    chosen = _chosen(case)
     return CaseScore(
         axes=timing.axes,
         dtype=timing.dtype,
         fastest="+".join(sorted(set(chosen))),
-        speedup=statistics.ratio(sessions),
-        speedups={name: statistics.ratio([_logs(each, name) for each in samples]) for name in baselines},
+        speedup=speedups[chosen[0]] if len(set(chosen)) == 1 else _mixed(case, chosen),
+        speedups=speedups,
         medians_us=medians_us,
-        sessions=tuple(map(tuple, sessions)),
         margin=_margin(noise, medians_us[CANDIDATE]),
+        chosen=chosen,
+        measured=case,
         floor_us=timing.floor_us,
         hot_us=next((s.hot_us[CANDIDATE] for s in timing.sessions if CANDIDATE in s.hot_us), None),
     )
 
 
+def _medians(case: Measured, chosen: Sequence[str]) -> list[float]:
+    return [case.against[name].medians[number] for number, name in enumerate(chosen)]
+
+
+def _mixed(case: Measured, chosen: Sequence[str]) -> Ratio:
+    """Of sessions that are not all against the same baseline."""
+    logs = [log for number, name in enumerate(chosen) for log in case.rounds(name, number)]
+    low, _, high = statistics.median_interval(logs)
+    return statistics.ratio_of(_medians(case, chosen), (low, high))
+
+
+def _chosen(case: Measured) -> tuple[str, ...]:
+    """For each session the baseline that was fastest in all others; for a single one, in itself."""
+    times, count = case.sessions_ns, len(case.counts)
+    first = min(case.baselines, key=lambda name: max(times[name]))
+    if all(max(times[first]) < min(times[name]) for name in case.baselines if name != first):
+        return (first,) * count  # the fastest in any choice of sessions
+
+    def typical(name: str, left_out: int) -> float:
+        return middle(times[name][:left_out] + times[name][left_out + 1 :] or times[name])
+
+    return tuple(min(case.baselines, key=lambda name: typical(name, number)) for number in range(count))
+
+
 def _margin(noise: float | None, median_us: float) -> float:
     least = max(_MIN_MARGIN, _HANDSHAKE_US / median_us)
     return max(least, _UNKNOWN_MARGIN if noise is None else noise)
-
-
-def _fastest(sessions: Sequence[dict[str, list[int]]], baselines: Sequence[str]) -> str:
-    def typical(name: str) -> float:
-        return statistics.median([statistics.median(session[name]) for session in sessions])
-
-    return min(baselines, key=typical)
-
-
-def _decode(session: Session) -> dict[str, list[int]]:
-    return {name: decode_samples(text) for name, text in session.samples.items()}
-
-
-def _logs(samples: dict[str, list[int]], baseline: str) -> list[float]:
-    return statistics.log_ratios(samples[baseline], samples[CANDIDATE])
 
 
 def geometric_mean(values: Sequence[float]) -> float:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from robust_kbench.errors import HarnessError, SpecError
-from robust_kbench.schema.documents import parse
+from robust_kbench.schema.documents import canonical, compact, parse
 from robust_kbench.schema.record import MAX_RECORD_BYTES, SCHEMA_VERSION, RunRecord
 
 _REASON_BYTES = (300, 100, 0)
+SEAL = ("digest", "signature")
+_SEAL_BYTES = 400
 
 
 def append(path: Path, record: RunRecord) -> None:
@@ -21,40 +26,112 @@ def append(path: Path, record: RunRecord) -> None:
 
     A writer that was killed in mid-line leaves a torn tail without a newline; the next writer cuts it off.
     """
-    line = to_line(record)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    append_line(path, to_line(record))
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """The same for any line of JSON, which ends with a newline."""
+    with locked(path) as descriptor:
         _cut_torn_tail(descriptor)
         written = os.write(descriptor, line)
         if written != len(line):
             raise HarnessError(f"{path}: wrote {written} of {len(line)} bytes; is the disk full?")
         os.fsync(descriptor)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """The file of `path`, open, and no other writer's until it is left; made if there is none. Raises SpecError."""
+    while True:
+        descriptor = _opened(path)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_at(path, descriptor):  # else another has replaced it while this one waited
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror}") from None
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def replace(path: Path, lines: Iterable[bytes]) -> None:
+    """Put `lines` in the place of all that `path` holds, or change nothing. For who has it `locked`, and no link."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        with temporary.open("wb") as file:
+            os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise HarnessError(f"{path}: {error.strerror}; it is as it was") from None
     finally:
-        os.close(descriptor)
+        temporary.unlink(missing_ok=True)
 
 
 def to_line(record: RunRecord) -> bytes:
-    """The record as one line of JSON. Raises HarnessError when it exceeds the limit of the format."""
+    """The record as one line of JSON. Raises HarnessError when it exceeds the limit of the format.
+
+    One with a digest is written as it was digested, so that who reads it can check the line instead of writing it anew.
+    """
+    if not record.digest:
+        return _fitting(record, MAX_RECORD_BYTES)
+    line = canonical(record, without=set(SEAL))[:-1] + seal_of(record) + b"\n"
+    if len(line) > MAX_RECORD_BYTES:
+        raise HarnessError(f"a record of {len(line):,} bytes; the format allows {MAX_RECORD_BYTES:,}")
+    return line
+
+
+def seal_of(record: RunRecord) -> bytes:
+    """How the line of a record with a digest ends."""
+    return b"," + compact(record.model_dump(include=set(SEAL), exclude_none=True))[1:]
+
+
+def as_kept(record: RunRecord) -> RunRecord:
+    """As a store would give it back, without digest and signature, for which there is room."""
+    bare = record.model_copy(update={"digest": "", "signature": None})
+    return parse_line(_fitting(bare, MAX_RECORD_BYTES - _SEAL_BYTES), record.submission)
+
+
+def as_json(record: RunRecord) -> dict[str, Any]:
+    """With all keys, but those of cases and of the seal that hold nothing."""
     data = record.model_dump(mode="json")
-    for limit in (None, *_REASON_BYTES):
-        line = _encode(data, limit)
-        if len(line) <= MAX_RECORD_BYTES:
-            return line
-    raise HarnessError(f"a record of {len(line):,} bytes; the format allows {MAX_RECORD_BYTES:,}")
-
-
-def _encode(data: dict[str, Any], reason_bytes: int | None) -> bytes:
-    """One line. A submission words its own failures, so that reasons and its log give way before the record does."""
     cases = [{key: value for key, value in case.items() if value not in ("", None)} for case in data["cases"]]
-    line = {**data, "cases": cases}
-    if reason_bytes is not None:
-        for worded, key in [*((case, "reason") for case in cases), (line, "reason"), (line, "log")]:
-            if key in worded:
-                worded[key] = worded[key].encode(errors="replace")[:reason_bytes].decode(errors="ignore")
-    body = json.dumps(line, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    return body.encode(errors="replace") + b"\n"
+    return {key: value for key, value in {**data, "cases": cases}.items() if value or key not in SEAL}
+
+
+def _fitting(record: RunRecord, most_bytes: int) -> bytes:
+    """One line. A submission words its own failures, so that reasons and its log give way before the record does."""
+    line = as_json(record)
+    for limit in (None, *_REASON_BYTES):
+        if limit is not None:
+            _shorten(line, limit)
+        body = json.dumps(line, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        encoded = body.encode(errors="replace") + b"\n"
+        if len(encoded) <= most_bytes:
+            return encoded
+    raise HarnessError(f"a record of {len(encoded):,} bytes; the format allows {most_bytes:,}")
+
+
+def _shorten(line: dict[str, Any], reason_bytes: int) -> None:
+    for worded, key in [*((case, "reason") for case in line["cases"]), (line, "reason"), (line, "log")]:
+        if key in worded:
+            worded[key] = worded[key].encode(errors="replace")[:reason_bytes].decode(errors="ignore")
 
 
 def read(path: Path) -> Iterator[RunRecord]:
@@ -65,10 +142,18 @@ def read(path: Path) -> Iterator[RunRecord]:
         raise SpecError(f"{path}: {error.strerror}") from None
     *lines, _torn = text.split(b"\n")
     for number, line in enumerate(lines, start=1):
-        yield _record(line, f"{path}:{number}")
+        yield parse_line(line, f"{path}:{number}")
 
 
-def _record(line: bytes, where: str) -> RunRecord:
+def parse_line(line: bytes, where: str) -> RunRecord:
+    """The record of one line. Raises SpecError, which begins with `where`."""
+    try:
+        return RunRecord.model_validate_json(line)
+    except ValidationError:
+        return _parse_slowly(line, where)  # which finds the words for what is wrong
+
+
+def _parse_slowly(line: bytes, where: str) -> RunRecord:
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -78,7 +163,10 @@ def _record(line: bytes, where: str) -> RunRecord:
     version = data.get("schema_version")
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise SpecError(f"{where}: schema_version {version} is newer than this kbench reads; upgrade robust-kbench")
-    return parse(RunRecord, data, where)
+    try:
+        return parse(RunRecord, data, where)
+    except RecursionError:
+        raise SpecError(f"{where}: nested too deeply") from None
 
 
 def _cut_torn_tail(descriptor: int) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.case import Case
@@ -21,6 +21,10 @@ from robust_kbench.schema.record import (
     encode_samples,
 )
 from robust_kbench.schema.task import Task
+
+if TYPE_CHECKING:
+    from robust_kbench.agents.summary import Summary as RunSummary
+    from robust_kbench.leaderboard.summary import Loaded, Summary
 
 TASK: Mapping[str, Any] = {
     "name": "norm/scale",
@@ -102,6 +106,76 @@ def make_record(**changes: Any) -> RunRecord:
         "started_at": "2026-01-01T00:00:00Z",
     }
     return RunRecord(**{**fields, **changes})
+
+
+def make_summaries(records: Iterable[RunRecord]) -> list[Summary]:
+    """What a leaderboard keeps of them, as if they stood in one store, line after line."""
+    from robust_kbench.leaderboard.reading import Place
+    from robust_kbench.leaderboard.summary import summarise
+
+    return [
+        summarise(record, Place(Path("results.jsonl"), 0, 0, number)) for number, record in enumerate(records, start=1)
+    ]
+
+
+def make_loaded(records: Iterable[RunRecord]) -> Loaded:
+    """All that such a store holds."""
+    from robust_kbench.leaderboard.summary import Loaded, distinct
+
+    found = make_summaries(records)
+    runs = distinct(found)
+    return Loaded(runs, [], len(found) - len(runs))
+
+
+def make_run_summary(**changes: Any) -> RunSummary:
+    """A run of an agent that found a kernel twice as fast as eager PyTorch."""
+    from robust_kbench.agents.budget import Limits
+    from robust_kbench.agents.summary import Interval
+    from robust_kbench.agents.summary import Summary as RunSummary
+
+    facts: dict[str, Any] = {
+        "task": "norm/scale",
+        "agent": "stark",
+        "agent_digest": "01234567",
+        "llm": ("improver",),
+        "seed": 1,
+        "device": "cpu",
+        "hardware": "a processor",
+        "tier": "full",
+        "kbench": "0.1.0",
+        "harness": "0123456789abcdef",
+        "start": "kernel",
+        "limits": Limits(evaluations=45),
+        "stop": "budget",
+        "evaluations": 45,
+        "calls": 90,
+        "input_tokens": 1000,
+        "output_tokens": 500,
+        "usd": 0.5,
+        "stages": {"time": 30, "correct": 15},
+        "candidates": 45,
+        "parse_rate": 1.0,
+        "compile_rate": 0.9,
+        "validity": 0.6,
+        "distinct_rate": 1.0,
+        "operators": {},
+        "plans": 0,
+        "plan_rate": None,
+        "repairs": 0,
+        "repair_rate": None,
+        "best": "g1.p0",
+        "best_speedup": Interval(value=2.2, low=2.0, high=2.4),
+        "final_status": "passed",
+        "final_speedup": Interval(value=2.0, low=1.8, high=2.2),
+        "over_all": Interval(value=1.25, low=1.2, high=1.3),
+        "over_start": Interval(value=8.0, low=7.5, high=8.5),
+        "gap": 1.1,
+        "verifiers": {},
+        "curve": (),
+        "area": {"evaluations": 1.5, "tokens": 1.5, "usd": 1.5},
+        "deviations": (),
+    }
+    return RunSummary.model_validate({**facts, **changes})
 
 
 ALL_LAYERS = (

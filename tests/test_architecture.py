@@ -18,7 +18,7 @@ ROWS: tuple[set[str], ...] = (
     {"version", "errors", "progress", "folders", "catalogue", "machine_lock", "core_shares"},
     {"schema"},
     {"registry", "stopwatch", "emulator", "labels"},
-    {"cases", "languages", "devices", "guards", "worker", "store"},
+    {"cases", "languages", "devices", "guards", "worker", "store", "signing"},
     {"oracle", "isolation", "emulation"},
     {"baselines", "contestant", "audit"},
     {"checking", "search", "timing", "doctor"},

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from specimens import make_case, make_record
 
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.record import RunRecord, Session, Status, Timing, encode_samples
-from robust_kbench.scoring import score, score_case
+from robust_kbench.schema.record import RunRecord, Session, Status, Timing, decode_samples, encode_samples
+from robust_kbench.scoring import CaseScore, noise_floor, score, score_case
+from robust_kbench.timing import statistics
 from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.session import TimingSession
 
@@ -158,3 +162,170 @@ def test_the_share_of_the_floor_is_a_mean_over_cases() -> None:
     cases = [timing(session(candidate=100_000, eager=400_000)).model_copy(update={"floor_us": f}) for f in (80, 20)]
     assert score(record(*cases))["float32"].floor_share == pytest.approx(0.4, rel=1e-3)
     assert score(record(timing(session(candidate=100_000, eager=400_000))))["float32"].floor_share is None
+
+
+Samples = dict[str, list[int]]
+
+
+def decoded(timing: Timing) -> list[Samples]:
+    return [{name: decode_samples(text) for name, text in each.samples.items()} for each in timing.sessions]
+
+
+def one_by_one(timing: Timing, noise: float | None) -> dict[str, Any]:
+    """The yardstick: what a case is scored, list by list and as `score_case` describes it."""
+    samples = decoded(timing)
+    baselines = [
+        name for name in samples[0] if name not in ("candidate", "control") and all(name in each for each in samples)
+    ]
+    chosen = [fastest(samples[:i] + samples[i + 1 :] or samples, baselines) for i in range(len(samples))]
+    sessions = [ratios(each, name) for each, name in zip(samples, chosen, strict=True)]
+    medians_us = {
+        name: statistics.median([t for each in samples for t in each[name]]) / 1e3 for name in ("candidate", *baselines)
+    }
+    least = max(0.005, 0.2 / medians_us["candidate"])
+    return {
+        "fastest": "+".join(sorted(set(chosen))),
+        "speedup": statistics.ratio(sessions),
+        "speedups": {name: statistics.ratio([ratios(each, name) for each in samples]) for name in baselines},
+        "medians_us": medians_us,
+        "sessions": sessions,
+        "margin": max(least, 0.02 if noise is None else noise),
+        "against": {name: [ratios(each, name) for each in samples] for name in baselines},
+    }
+
+
+def fastest(sessions: Sequence[Samples], baselines: Sequence[str]) -> str:
+    def typical(name: str) -> float:
+        return statistics.median([statistics.median(session[name]) for session in sessions])
+
+    return min(baselines, key=typical)
+
+
+def ratios(samples: Samples, baseline: str) -> list[float]:
+    return statistics.log_ratios(samples[baseline], samples["candidate"])
+
+
+def noise_one_by_one(timings: Sequence[Timing]) -> float | None:
+    found = []
+    for samples in map(decoded, timings):
+        if all("control" in each and "eager" in each for each in samples):
+            logs = [statistics.median(statistics.log_ratios(each["eager"], each["control"])) for each in samples]
+            found.append(math.expm1(abs(statistics.median(logs))))
+    return max(found, default=None)
+
+
+def assert_close(found: statistics.Ratio | None, expected: statistics.Ratio) -> None:
+    assert found is not None
+    ours, theirs = ((each.value, each.low, each.high) for each in (found, expected))
+    assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+def assert_same(found: CaseScore, expected: dict[str, Any]) -> None:
+    assert found.fastest == expected["fastest"]
+    assert_close(found.speedup, expected["speedup"])
+    assert list(found.speedups) == list(expected["speedups"])
+    for name, ratio in expected["speedups"].items():
+        assert_close(found.speedups[name], ratio)
+    assert found.medians_us == expected["medians_us"]
+    assert found.margin == pytest.approx(expected["margin"], rel=1e-12)
+    for ours, theirs in zip(found.sessions, expected["sessions"], strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+def drawn(seed: int) -> RunRecord:
+    """Timings as a machine might have given them: uneven sessions, close baselines, some lost, some without control."""
+    random = np.random.default_rng(seed)
+    contestants = ["candidate", "eager", "compile", "library"][: int(random.integers(2, 5))]
+    contestants += ["control"] * int(random.integers(0, 2))
+    timings = []
+    for dtype in ("float32", "float16"):
+        for _ in range(int(random.integers(1, 4))):
+            typical = {name: 10 ** random.uniform(3, 6) * (name == "candidate") or 2e5 for name in contestants}
+            sessions = []
+            for number in range(int(random.integers(1, 8))):
+                rounds = int(random.choice([1, 2, 5, 8, 31, 80]))
+                shift = {name: random.normal(0, 0.02) for name in contestants}
+                lost = {"compile"} if number == 1 and seed % 5 == 0 and "library" in contestants else set()
+                samples = {
+                    name: encode_samples(
+                        (typical[name] * np.exp(shift[name] + random.normal(0, 0.03, rounds))).astype(int).tolist()
+                    )
+                    for name in random.permutation(contestants).tolist()
+                    if name not in lost
+                }
+                sessions.append(Session(samples=samples, foreign_load=0.0))
+            timings.append(timing(*sessions, dtype=dtype))
+    return record(*timings)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scores_of_all_cases_at_once_are_those_of_one_list_after_the_other(seed: int) -> None:
+    made = drawn(seed)
+    noise = noise_one_by_one(made.timings)
+    assert noise_floor(made.timings) == (None if noise is None else pytest.approx(noise, rel=1e-12))
+    expected = [one_by_one(each, noise) for each in made.timings]
+    scores = score(made)
+    cases = [case for scored in scores.values() for case in scored.cases]
+    for found, case in zip(cases, expected, strict=True):
+        assert_same(found, case)
+    for dtype, scored in scores.items():
+        mine = [case for timed, case in zip(made.timings, expected, strict=True) if timed.dtype == dtype]
+        assert_close(scored.speedup, statistics.geometric_mean([case["sessions"] for case in mine]))
+        if all("compile" in case["against"] for case in mine):
+            compiled = statistics.geometric_mean([case["against"]["compile"] for case in mine])
+            assert_close(scored.ratio_against("compile"), compiled)
+            assert scored.against("compile") == pytest.approx(compiled.value, rel=1e-12)
+
+
+def test_the_drawn_records_have_sessions_that_are_scored_against_different_baselines() -> None:
+    fastest = {case.fastest for seed in range(40) for each in score(drawn(seed)).values() for case in each.cases}
+    assert any("+" in each for each in fastest)
+    assert "eager" in fastest
+
+
+def test_an_interval_against_a_named_baseline_holds_its_value() -> None:
+    cases = [timing(*[session(candidate=100_000, eager=e, compile=150_000)] * 3) for e in (200_000, 800_000)]
+    scored = score(record(*cases))["float32"]
+    found = scored.ratio_against("eager")
+    assert found is not None
+    assert found.low <= found.value <= found.high
+    assert found.value == scored.against("eager") == pytest.approx(4.0, rel=1e-3)
+    assert scored.ratio_against("library") is None
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [],
+        [{"candidate": "AAAAAA==", "eager": "x"}],
+        [{"candidate": "AAAAAA==", "eager": "AAAA"}],
+        [{"candidate": "AAAAAA==", "eager": "\u00e9AAA"}],
+        [{"candidate": "", "eager": ""}],
+        [{"candidate": "AAAAAA==", "eager": "AAAAAAAAAAA="}],
+        [{"candidate": "AAAAAA=="}],
+        [{"eager": "AAAAAA=="}],
+        [{"candidate": "AAAAAA==", "control": "AAAAAA=="}],
+        [{"candidate": "AAAAAA==", "eager": "AAAAAA=="}, {"candidate": "AAAAAA==", "compile": "AAAAAA=="}],
+    ],
+    ids=["none", "no base64", "half a sample", "not ascii", "empty", "uneven", "alone", "without", "control", "lost"],
+)
+def test_samples_that_cannot_be_scored_are_refused_in_words(samples: list[dict[str, str]]) -> None:
+    damaged = timing(*(Session(samples=each, foreign_load=0.0) for each in samples))
+    whole = timing(session(candidate=100_000, eager=200_000))
+    with pytest.raises(ValueError, match=r"\w"):
+        score(record(whole, damaged))
+
+
+def test_a_time_of_zero_counts_as_the_clocks_step() -> None:
+    zero = timing(
+        Session(samples={"candidate": encode_samples([0] * 9), "eager": encode_samples([8] * 9)}, foreign_load=0)
+    )
+    scored = score_case(zero)
+    assert scored.speedup.value == pytest.approx(8.0)
+    assert scored.medians_us["candidate"] == 0.001
+
+
+@pytest.mark.parametrize("floor_us", [0.0, -1.0])
+def test_a_floor_that_says_nothing_is_none(floor_us: float) -> None:
+    case = timing(session(candidate=100_000, eager=400_000)).model_copy(update={"floor_us": floor_us})
+    assert score(record(case))["float32"].floor_share is None

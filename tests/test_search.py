@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Submit
-from specimens import make_record, make_result, make_task
+from specimens import make_record, make_result, make_summaries, make_task
 
 from robust_kbench.cases.space import Space
 from robust_kbench.cases.suite import BUDGETS
@@ -248,11 +248,11 @@ def test_a_kernel_that_sleeps_in_every_call_is_searched_as_often_as_a_rank_needs
 
 def test_a_record_that_a_sleeping_kernel_left_with_three_examples_is_shown_without_a_rank_and_why() -> None:
     short, row = Search(examples=3, covered={}), {}
-    for row in rows([make_record(search=short), make_record(search=short, seed=8)]):
+    for row in rows(make_summaries([make_record(search=short), make_record(search=short, seed=8)])):
         assert (row["rank"], row["runs"], row["discarded"]) == (None, 0, 2)
         assert row["reason"] == "the search tried 3 cases of at least 30"
     assert row["status"] == "passed"
-    assert [row["rank"] for row in rows([make_record(), make_record(seed=8)])] == [1]
+    assert [row["rank"] for row in rows(make_summaries([make_record(), make_record(seed=8)]))] == [1]
 
 
 def test_what_a_kernel_that_sleeps_does_wrong_late_in_the_search_is_found(clock: Callable[[float], None]) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import math
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, get_args
@@ -167,6 +168,62 @@ def test_a_name_that_is_no_unicode_does_not_make_a_store_unreadable(path: Path) 
         store.append(path, make_record(submission="\udcff"))
     store.append(path, make_record(author="next"))
     assert _authors(path)[-1] == "next"
+
+
+def test_a_writer_that_waited_while_the_store_was_replaced_writes_to_the_new_one(path: Path) -> None:
+    store.append(path, make_record(author="old"))
+    with ThreadPoolExecutor(1) as threads:
+        with store.locked(path):
+            writer = threads.submit(store.append, path, make_record(author="next"))
+            with pytest.raises(TimeoutError):
+                writer.result(timeout=0.05)
+            store.replace(path, [_line(author="new")])
+        writer.result(timeout=5)
+    assert _authors(path) == ["new", "next"]
+
+
+def test_a_store_that_is_replaced_keeps_its_mode(path: Path) -> None:
+    path.touch()
+    path.chmod(0o640)
+    store.replace(path, [_line(author="new")])
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_store_that_cannot_be_replaced_is_as_it_was_and_nothing_is_left_behind(path: Path) -> None:
+    def lines() -> Iterator[bytes]:
+        yield _line(author="new")
+        raise RuntimeError("power cut")
+
+    store.append(path, make_record(author="old"))
+    with pytest.raises(RuntimeError, match="power cut"):
+        store.replace(path, lines())
+    assert _authors(path) == ["old"]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_store_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SpecError, match="store.jsonl: Not a directory|File exists"):
+        store.append(tmp_path / "file" / "store.jsonl", make_record())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        _line(author="first").replace(b'"seed"', b'"author": "last", "seed"'),
+        _line(author="last").replace(b'"last"', b'"\\u006cast"'),
+        _line(author="last").replace(b",", b" ,\t").rstrip(b"\n") + b"\r\n",
+        b"\xef\xbb\xbf" + _line(author="last"),
+    ],
+    ids=["two keys of one name", "an escape", "space", "a mark of the order of bytes"],
+)
+def test_what_is_odd_and_allowed_is_read_as_it_always_was(line: bytes, path: Path) -> None:
+    path.write_bytes(line)
+    assert _authors(path) == ["last"]
+
+
+def test_all_keys_are_told_but_an_empty_seal() -> None:
+    assert list(store.as_json(make_record())) == [name for name in RunRecord.model_fields if name not in store.SEAL]
 
 
 def test_a_line_has_no_spaces_and_the_keys_in_the_order_of_the_format() -> None:

@@ -55,6 +55,14 @@ def test_the_wheel_carries_all_of_the_emulator(wheel: Path) -> None:
     assert [p for p in files if p.relative_to(ROOT).as_posix() not in names] == []
 
 
+def test_the_wheel_carries_what_the_leaderboards_pages_are_made_of(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    site = ROOT / "robust_kbench/leaderboard/site"
+    files = [path for kind in ("static", "templates") for path in (site / kind).iterdir()]
+    assert len(files) > 5
+    assert [path for path in files if path.relative_to(ROOT).as_posix() not in names] == []
+
+
 @needs_compiler
 def test_it_lists_scaffolds_and_judges_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     kbench = installed / "bin" / "kbench"

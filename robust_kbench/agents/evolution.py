@@ -40,6 +40,7 @@ from robust_kbench.schema.documents import Strict, parse, read_yaml, shown
 from robust_kbench.schema.record import RunRecord, Tier
 from robust_kbench.schema.submission import Language, Submission
 from robust_kbench.schema.task import DeviceKind
+from robust_kbench.signing import host_key, seal
 from robust_kbench.version import __version__
 
 RUN, START, BEST, FINAL = "run.yaml", "start", "best", "final.jsonl"
@@ -354,7 +355,7 @@ def _judge_in_the_end(folder: Path, evolved: Evolved, tier: Tier, shared: Path |
     """A record is kept as soon as there is one; the file has its name when all are there."""
     file = evolved.file
     names = [] if evolved.winner is None else [BEST] if file.from_reference else [BEST, START]
-    kept = folder / _PARTIAL
+    kept, key = folder / _PARTIAL, host_key()
     kept.touch()
     judged = {record.submission for record in store.read(kept)}
     due = {name: read_submission(folder / name) for name in names if name not in judged}
@@ -365,7 +366,7 @@ def _judge_in_the_end(folder: Path, evolved: Evolved, tier: Tier, shared: Path |
                 if record is None:
                     remedy = "resume the run to try again"
                     raise HarnessError(f"{folder / name}: the process that judged it has ended, each time; {remedy}")
-                store.append(kept, record)
+                store.append(kept, seal(record, key))
     kept.replace(folder / FINAL)
 
 

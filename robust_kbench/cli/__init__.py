@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from robust_kbench.cli import audit, doctor, evaluate, evolve, leaderboard, new, profile, redteam, schema, sweep, tasks
+from robust_kbench.cli import (
+    audit,
+    doctor,
+    evaluate,
+    evolve,
+    keygen,
+    leaderboard,
+    new,
+    profile,
+    redteam,
+    schema,
+    sweep,
+    tasks,
+    verify,
+)
 from robust_kbench.errors import HarnessError, KBenchError
 from robust_kbench.version import __version__
 
@@ -30,7 +44,9 @@ app.command()(doctor.doctor)
 app.command()(profile.profile)
 app.command()(redteam.redteam)
 app.command()(new.new)
-app.command()(leaderboard.leaderboard)
+app.add_typer(leaderboard.app, name="leaderboard")
+app.command()(verify.verify)
+app.command()(keygen.keygen)
 app.add_typer(evolve.app, name="evolve")
 app.command()(sweep.sweep)
 app.command()(schema.schema)

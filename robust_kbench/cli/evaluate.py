@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from robust_kbench.cli.collect import Job
     from robust_kbench.schema.record import RunRecord
+    from robust_kbench.signing import PrivateKey
 
 
 class DeviceChoice(StrEnum):
@@ -60,6 +61,8 @@ def evaluate(
     found, code = collect(paths, task)
     if not found:
         sys.exit(code)
+    is_kept = store is not None or as_json
+    key = _key() if is_kept else None
     pool = WarmPool()
     pool.warm_up(flavour_of(found[0].submission.file.language, device.value))
     from robust_kbench.cli.jobs import run  # imports torch, while the warm process does the same
@@ -70,6 +73,8 @@ def evaluate(
             typer.echo(shown(f"error: {record}"), err=True)
             code = max(code, 2)
             continue
+        if is_kept:
+            record = _sealed(record, key)
         if store is not None:
             _append(store, record)
         if plot is not None:
@@ -77,6 +82,19 @@ def evaluate(
         _print(record, job, as_json)
         code = max(code, _exit_code(record))
     sys.exit(code)
+
+
+def _key() -> PrivateKey | None:
+    """Of this user, if there is one: a wrong file is told before anything takes minutes."""
+    from robust_kbench.signing import host_key
+
+    return host_key()
+
+
+def _sealed(record: RunRecord, key: PrivateKey | None) -> RunRecord:
+    from robust_kbench.signing import seal
+
+    return seal(record, key)
 
 
 def _append(path: Path, record: RunRecord) -> None:
@@ -96,9 +114,9 @@ def _print(record: RunRecord, job: Job, as_json: bool) -> None:
     if as_json:
         import json
 
-        from robust_kbench.store import to_line
+        from robust_kbench.store import as_json as all_of
 
-        typer.echo(json.dumps(json.loads(to_line(record))))  # in ASCII: a line of a store may steer a terminal
+        typer.echo(json.dumps(all_of(record)))  # in ASCII: a line of a store may steer a terminal
         return
     from robust_kbench.cli.report import report
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from typer.core import TyperGroup
 
 from robust_kbench.cli.evaluate import DeviceChoice, TierChoice
+from robust_kbench.cli.groups import WithUsual
 
 if TYPE_CHECKING:
     from robust_kbench.agents.archive import Node
@@ -32,21 +32,10 @@ _RUN = "run"
 _MAX_SEED = 2**53 - 1
 
 
-class _RunUnlessNamed(TyperGroup):
+class _RunUnlessNamed(WithUsual):
     """`kbench evolve norm/rmsnorm` is `kbench evolve run norm/rmsnorm`: what is no command is a task, or an option."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Those of the command that was meant."""
-        if args and args[0] not in (*self.commands, *ctx.help_option_names):
-            args = [_RUN, *args]
-        rest: list[str] = super().parse_args(ctx, args)
-        return rest
-
-    def get_help(self, ctx: Any) -> str:
-        """All commands, and the options of the usual one."""
-        command: Any = self.commands[_RUN]
-        inner = type(ctx)(command, info_name=_RUN, parent=ctx)
-        return f"{super().get_help(ctx)}\n\n{command.get_help(inner)}"
+    usual = _RUN
 
 
 app = typer.Typer(

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
+from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
@@ -38,7 +34,7 @@ def run(
         return
     with Evaluator(device, pool) as evaluator:
         for number, job in enumerate(jobs, start=1):
-            with _bar(f"{number}/{len(jobs)} {shown(job.submission.name)}") as listener:
+            with bar(f"{number}/{len(jobs)} {shown(job.submission.name)}") as listener:
                 result = _evaluate(evaluator, job, tier, seed, case, listener)
             yield job, result
 
@@ -74,19 +70,3 @@ def _open(device: str) -> None:
 def _evaluate_here(job: Job, tier: Tier, seed: int | None, case: int | Case | None) -> RunRecord | str:
     assert _evaluator is not None
     return _evaluate(_evaluator, job, tier, seed, case, silent)
-
-
-@contextmanager
-def _bar(title: str) -> Iterator[Listener]:
-    """A bar on stderr, if that is a terminal. It redraws only when told: a thread would disturb the clock."""
-    if not sys.stderr.isatty():
-        yield silent
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True) as progress:
-        line = progress.add_task(title, total=None)
-
-        def listener(stage: str, done: int, total: int) -> None:
-            progress.update(line, description=f"{title}  {stage}", completed=done, total=total, refresh=True)
-
-        yield listener

@@ -4,16 +4,24 @@ The first record that could be ranked only nominates: the best of many noisy mea
 is published is the second one, an independent run, and no third can replace it. Nobody may draw again by failing: a
 failure costs the rank for as long as task, rule and version stay what they are, and so does a number of runs that came
 to nothing, since a submission can see to that, too.
+
+Records that were altered, and where keys are trusted those that none of them signed, have rows of their own without a
+rank: whoever writes them can neither win nor cost somebody else a rank.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from robust_kbench.schema.record import RunRecord, Status
-from robust_kbench.scoring import DtypeScore, score
+from robust_kbench.leaderboard.summary import DtypeLine, Summary, distinct
+from robust_kbench.schema.record import Status
+from robust_kbench.timing.statistics import Ratio
+
+if TYPE_CHECKING:
+    from robust_kbench.leaderboard.confirmation import Confirmation
 
 COLUMNS = (
     "task", "task_version", "device", "dtype", "rank", "submission", "author", "language", "abi", "track",
@@ -21,124 +29,178 @@ COLUMNS = (
     "vs", "vs_eager", "vs_compile", "nominated_speedup", "runs", "discarded", "median_us", "baseline_median_us",
     "hot_us", "floor_share", "worst_error_ratio", "cases_passed", "cases_drawn", "findings", "labels", "execution",
     "tier", "handshake", "clock", "isolation", "rule", "kbench", "seed", "submission_digest", "task_digest",
-    "started_at",
+    "started_at", "vs_eager_low", "vs_eager_high", "vs_compile_low", "vs_compile_high", "roofline", "sol_score",
+    "dtype_fast", "standing", "same_source_as", "tie", "record",
 )  # fmt: skip
+FAST_P = (0, 1, 1.5, 2, 4)
+"""Of fast_p: to be right and more than p times as fast as the fastest baseline."""
 Row = dict[str, Any]
 _RANKED_TOGETHER = ("task", "task_version", "device", "dtype", "precision", "rule", "kbench")
 _MAX_DISCARDED = 2
+_KEY_DIGITS = 8
+_NOBODY = "self-reported"
+_ALTERED = "not ranked: the record is not what was sealed"
+_UNTRUSTED = "not ranked: not signed by a trusted key"
 # Blamed on the submission; unsupported is the machine's affair, and told before anything is timed.
-_FAILURES = frozenset({Status.INCORRECT, Status.REJECTED, Status.CRASHED, Status.TIMED_OUT, Status.BUILD_FAILED})
+FAILURES = frozenset({Status.INCORRECT, Status.REJECTED, Status.CRASHED, Status.TIMED_OUT, Status.BUILD_FAILED})
 
 
-def rows(records: Iterable[RunRecord]) -> list[Row]:
-    """Ranked and sorted rows. Harness errors are nobody's result: they are counted, and never shown."""
-    histories: dict[tuple[str, ...], list[Row]] = {}
-    # A run that stands in several stores is still one run.
-    runs = {(each.task, each.submission_digest, each.seed, each.started_at): each for each in records}
-    for record in sorted(runs.values(), key=lambda record: (record.started_at, record.seed)):
-        for row in _rows_of(record):
-            key = (row["task"], row["device"], row["dtype"], row["submission_digest"])
-            histories.setdefault(key, []).append(row)
-    published = map(_published, histories.values())
+class _Run(NamedTuple):
+    """One dtype of one record. `counts`: it may be ranked, or confirm one that is."""
+
+    summary: Summary
+    line: DtypeLine
+    counts: bool
+
+    @property
+    def terms(self) -> tuple[Any, ...]:
+        """Runs under other terms neither confirm nor refute."""
+        each = self.summary
+        return (each.task_version, each.precision, each.rule, each.kbench, each.task_digest)
+
+
+def rows(
+    summaries: Iterable[Summary],
+    trusted: frozenset[str] = frozenset(),
+    confirmations: Iterable[Confirmation] = (),
+) -> list[Row]:
+    """Ranked and sorted rows. Harness errors are nobody's result: they are counted, and never shown.
+
+    `trusted`: keys one of which must have signed what is ranked, and confirmed what counts as confirmed; by default
+    anybody may.
+    """
+    runs = distinct(summaries)
+    histories: dict[tuple[Any, ...], list[_Run]] = {}
+    for each in runs:
+        left_out = _why_left_out(each, trusted)
+        for dtype, line in each.scores.items():
+            counts = each.is_rankable and line.speedup is not None and not left_out
+            key = (each.task, each.device, dtype, each.submission_digest, left_out)
+            histories.setdefault(key, []).append(_Run(each, line, counts))
+    published = (_published(history, key[-1]) for key, history in histories.items())
     ordered = sorted((row for row in published if row is not None), key=_order)
     for _, group in groupby(ordered, key=lambda row: tuple(row[column] for column in _RANKED_TOGETHER)):
         _rank([row for row in group if row["rank"] is not None])
+    _tell_where_from(ordered, runs, _verified(confirmations, trusted))
     return ordered
 
 
-def _published(history: Sequence[Row]) -> Row | None:
+def _why_left_out(each: Summary, trusted: frozenset[str]) -> str:
+    """Empty where the record is what its author vouches for, and whoever that is may be ranked."""
+    if each.intact is False:
+        return _ALTERED
+    return _UNTRUSTED if trusted and each.signer not in trusted else ""
+
+
+def is_left_out(row: Row) -> bool:
+    """Whether the row is no result, because nobody knows, or nobody trusts, who has made it."""
+    return row["standing"].startswith("altered") or "not trusted" in row["standing"]
+
+
+def _published(history: Sequence[_Run], left_out: str) -> Row | None:
     """One row for all runs under the newest terms; None where there are harness errors alone.
 
     The first failure if there is any, else the second run that could be ranked, or what comes nearest to it.
     """
-    told = [row for row in history if row["status"] != Status.HARNESS_ERROR]
+    told = [run for run in history if run.summary.status != Status.HARNESS_ERROR]
     if not told:
         return None
-    mine = [row for row in history if _terms(row) == _terms(told[-1])]
-    counted = [row for row in mine if row["rank"] is not None]
+    mine = [run for run in history if run.terms == told[-1].terms]
+    counted = [run for run in mine if run.counts]
     before = mine[: mine.index(counted[1])] if len(counted) > 1 else mine
-    discarded = sum(row["discarded"] for row in before)
-    seen: Row = {"rank": None, "runs": len(counted), "discarded": discarded}
-    if (failure := next((row for row in mine if row["status"] in _FAILURES), None)) is not None:
-        return {**failure, **seen}
-    if discarded > _MAX_DISCARDED:
+    discarded = sum(run.summary.is_discarded for run in before)
+    seen: Row = {"runs": len(counted), "discarded": discarded}
+    if (failure := next((run for run in mine if run.summary.status in FAILURES), None)) is not None:
+        return {**_row(failure, left_out), **seen}
+    row = _row((counted[:2] or told)[-1], left_out)
+    if left_out:
+        seen["reason"] = row["reason"] or left_out
+    elif discarded > _MAX_DISCARDED:
         seen["reason"] = f"not ranked: {discarded} runs came to nothing before two had counted"
     elif len(counted) > 1:
-        seen |= {"rank": 0, "nominated_speedup": counted[0]["speedup"]}
-    return {**(counted[:2] or told)[-1], **seen}
+        first = counted[0].line.speedup
+        seen |= {"rank": 0, "nominated_speedup": first.value if first else None}
+    return {**row, **seen}
 
 
-def _terms(row: Row) -> tuple[Any, ...]:
-    return tuple(row[column] for column in (*_RANKED_TOGETHER, "task_digest"))
-
-
-def _rows_of(record: RunRecord) -> list[Row]:
-    scores = score(record)
-    return [_row(record, dtype, scores.get(dtype)) for dtype in record.dtypes]
-
-
-def _row(record: RunRecord, dtype: str, scored: DtypeScore | None) -> Row:
-    mine = [case for case in record.cases if case.dtype == dtype]
-    ratios = [case.error_ratio for case in mine if case.error_ratio is not None]
-    speedup = scored.speedup if scored else None
-    is_ranked = record.is_rankable and speedup is not None
+def _row(run: _Run, left_out: str) -> Row:
+    """Of one run, without what only all runs together tell."""
+    each, line, _ = run
     return {
-        "task": record.task,
-        "task_version": record.task_version,
-        "device": record.environment.get("device", record.device),
-        "dtype": dtype,
-        "rank": 0 if is_ranked else None,
-        "submission": record.submission,
-        "author": record.author,
-        "language": record.language,
-        "abi": record.abi,
-        "track": record.track,
-        "precision": record.precision,
-        "status": record.status.value,
-        "reason": (record.reason or record.disturbance).split("\n")[0][:200],
-        "verdict": scored.verdict.value if scored else None,
-        "speedup": speedup.value if speedup else None,
-        "speedup_low": speedup.low if speedup else None,
-        "speedup_high": speedup.high if speedup else None,
-        "margin": scored.margin if scored else None,
-        "worst_speedup": scored.worst.speedup.value if scored else None,
-        "vs": scored.fastest if scored else None,
-        "vs_eager": scored.against("eager") if scored else None,
-        "vs_compile": scored.against("compile") if scored else None,
+        "task": each.task,
+        "task_version": each.task_version,
+        "device": each.device,
+        "dtype": line.dtype,
+        "rank": None,
+        "submission": each.submission,
+        "author": each.author,
+        "language": each.language,
+        "abi": each.abi,
+        "track": each.track,
+        "precision": each.precision,
+        "status": each.status,
+        "reason": each.reason,
+        "verdict": line.verdict,
+        **_ratio("speedup", line.speedup),
+        "margin": line.margin,
+        "worst_speedup": line.worst_speedup,
+        "vs": line.fastest,
+        "vs_eager": line.vs_eager.value if line.vs_eager else None,
+        "vs_compile": line.vs_compile.value if line.vs_compile else None,
         "nominated_speedup": None,
-        "runs": int(is_ranked),
-        "discarded": int(record.is_discarded),
-        "median_us": scored.median_us("candidate") if scored else None,
-        "baseline_median_us": _fastest_median(scored) if scored else None,
-        "hot_us": scored.hot_us if scored else None,
-        "floor_share": scored.floor_share if scored else None,
-        "worst_error_ratio": max(ratios, default=None),
-        "cases_passed": sum(case.status == "passed" for case in mine),
-        "cases_drawn": len(mine),
-        "findings": len(record.findings),
-        "labels": "; ".join(record.labels),
-        "execution": record.execution,
-        "tier": record.tier,
-        "handshake": record.handshake,
-        "clock": record.clock,
-        "isolation": "+".join(record.isolation),
-        "rule": record.rule,
-        "kbench": record.environment.get("kbench", ""),
-        "seed": record.seed,
-        "submission_digest": record.submission_digest,
-        "task_digest": record.task_digest,
-        "started_at": record.started_at,
+        "runs": 0,
+        "discarded": 0,
+        "median_us": line.median_us,
+        "baseline_median_us": line.baseline_median_us,
+        "hot_us": line.hot_us,
+        "floor_share": line.floor_share,
+        "worst_error_ratio": line.worst_error_ratio,
+        "cases_passed": line.cases_passed,
+        "cases_drawn": line.cases_drawn,
+        "findings": len(each.findings),
+        "labels": "; ".join(each.labels),
+        "execution": each.execution,
+        "tier": each.tier,
+        "handshake": each.handshake,
+        "clock": each.clock,
+        "isolation": "+".join(each.isolation),
+        "rule": each.rule,
+        "kbench": each.kbench,
+        "seed": each.seed,
+        "submission_digest": each.submission_digest,
+        "task_digest": each.task_digest,
+        "started_at": each.started_at,
+        **_bounds("vs_eager", line.vs_eager),
+        **_bounds("vs_compile", line.vs_compile),
+        "roofline": line.floor_share,
+        "sol_score": line.sol_score,
+        "dtype_fast": None,
+        "standing": _standing(each, left_out),
+        "same_source_as": "",
+        "tie": 0,
+        "record": each.digest,
     }
 
 
-def _fastest_median(scored: DtypeScore) -> float | None:
-    return scored.median_us(scored.cases[0].fastest) if "+" not in scored.fastest else None
+def _ratio(name: str, ratio: Ratio | None) -> Row:
+    return {name: ratio.value if ratio else None, **_bounds(name, ratio)}
+
+
+def _bounds(name: str, ratio: Ratio | None) -> Row:
+    return {f"{name}_low": ratio.low if ratio else None, f"{name}_high": ratio.high if ratio else None}
+
+
+def _standing(each: Summary, left_out: str) -> str:
+    if each.intact is False:
+        return "altered"
+    who = f"signed by {each.signer[:_KEY_DIGITS]}…" if each.signer else _NOBODY
+    return f"{who}; not trusted" if left_out else who
 
 
 def _order(row: Row) -> tuple[Any, ...]:
     group = tuple(str(row[column]) for column in _RANKED_TOGETHER)
     ranked_first = (row["rank"] is None, -(row["speedup_low"] or 0.0))
-    return (*group, *ranked_first, row["submission"], row["submission_digest"])
+    return (*group, *ranked_first, row["submission"], row["submission_digest"], row["standing"], row["record"])
 
 
 def _rank(ranked: Sequence[Row]) -> None:
@@ -146,3 +208,32 @@ def _rank(ranked: Sequence[Row]) -> None:
     for position, row in enumerate(ranked, start=1):
         tie = position > 1 and row["speedup_low"] == ranked[position - 2]["speedup_low"]
         row["rank"] = ranked[position - 2]["rank"] if tie else position
+        row["dtype_fast"] = max((p for p in FAST_P if row["speedup"] > p), default=None)
+    shared = Counter(row["rank"] for row in ranked)
+    for row in ranked:
+        row["tie"] = int(shared[row["rank"]] > 1)
+
+
+def _tell_where_from(found: Iterable[Row], runs: Iterable[Summary], verified: Mapping[str, bool]) -> None:
+    """Who else has handed in the same sources, the earliest first, and whether somebody has run the record again."""
+    names: dict[str, dict[str, None]] = {}
+    for each in runs:
+        if each.intact is not False:
+            names.setdefault(each.submission_digest, {})[each.submission] = None
+    for row in found:
+        others = (name for name in names.get(row["submission_digest"], ()) if name != row["submission"])
+        row["same_source_as"] = next(others, "")
+        if row["record"] in verified and not is_left_out(row):
+            word = "confirmed by verify" if verified[row["record"]] else "contradicted by verify"
+            known = "" if row["standing"] == _NOBODY else f"{row['standing']}; "
+            row["standing"] = known + word
+
+
+def _verified(confirmations: Iterable[Confirmation], trusted: frozenset[str]) -> dict[str, bool]:
+    """Record -> whether all who ran it again confirm its verdict and, where that could be told, its speed."""
+    found: dict[str, bool] = {}
+    for each in confirmations:
+        if each.record and (not trusted or each.by in trusted):
+            holds = each.verdict_confirmed and each.speed_confirmed is not False
+            found[each.record] = found.get(each.record, True) and holds
+    return found

@@ -1,90 +1,140 @@
-"""Rows to files: a CSV to compute with, a Markdown page to read.
+"""Rows to files: CSVs to compute with, a Markdown page to read.
 
-Names, reasons and whatever else a record words are hostile text: they are inert in both.
+Names, reasons and whatever else a record words are hostile text: they are inert in all of them, see cells.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
+from robust_kbench.leaderboard import agents, cells, totals
+from robust_kbench.leaderboard.agents import Run
+from robust_kbench.leaderboard.cells import quoted
+from robust_kbench.leaderboard.reading import Problem
 from robust_kbench.leaderboard.rows import COLUMNS, Row, rows
-from robust_kbench.schema.documents import shown
-from robust_kbench.schema.record import RunRecord
+from robust_kbench.leaderboard.summary import Loaded
 
-# Where a spreadsheet begins to compute: at the start of a cell, which in half of the world a semicolon ends, too.
-_FORMULA = re.compile(r"(^|;)([\s\"]*)([=+\-@\uff1d\uff0b\uff0d\uff20])")
-_ENDS_CODE = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
+if TYPE_CHECKING:
+    from robust_kbench.leaderboard.confirmation import Confirmation
+
+LEADERBOARD, TOTALS, AGENTS, README = "leaderboard.csv", "totals.csv", "agents.csv", "README.md"
+_MOST_PROBLEMS = 50
 
 
-def write(records: Iterable[RunRecord], folder: Path) -> list[Path]:
-    """Write `leaderboard.csv` and `README.md` into `folder`; returns the paths."""
-    found = rows(records)
-    folder.mkdir(parents=True, exist_ok=True)
-    csv, page = folder / "leaderboard.csv", folder / "README.md"
-    csv.write_text(to_csv(found))
-    page.write_text(to_markdown(found))
-    return [csv, page]
+def write(
+    loaded: Loaded,
+    out: Path,
+    *,
+    trusted: frozenset[str] = frozenset(),
+    confirmations: Iterable[Confirmation] = (),
+    runs: Sequence[Run] = (),
+    problems: Sequence[Problem] = (),
+) -> list[Path]:
+    """Rank what was loaded and write it: see `write_rows`."""
+    return write_rows(rows(loaded.summaries, trusted, confirmations), loaded, out, runs=runs, problems=problems)
+
+
+def write_rows(
+    found: Sequence[Row], loaded: Loaded, out: Path, *, runs: Sequence[Run] = (), problems: Sequence[Problem] = ()
+) -> list[Path]:
+    """Write `leaderboard.csv`, `totals.csv`, `README.md` and, where agents ran, `agents.csv`; returns the paths.
+
+    `problems`: further ones than those of `loaded`.
+    """
+    files = {
+        LEADERBOARD: to_csv(found),
+        TOTALS: cells.to_csv(totals.totals(found), totals.TOTAL_COLUMNS),
+        **({AGENTS: agents.to_csv(runs)} if runs else {}),
+        README: "\n".join(_page(found, loaded, runs, [*loaded.problems, *problems])),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (out / name).write_text(text, encoding="utf-8", newline="")
+    return [out / name for name in files]
 
 
 def to_csv(found: Sequence[Row]) -> str:
-    """Comma-separated, one header line, empty where a value does not exist. Text is no formula: see `_inert`."""
-    frame = pd.DataFrame([{column: _inert(row[column]) for column in COLUMNS} for row in found], columns=list(COLUMNS))
-    frame = frame.astype({"rank": "Int64"})
-    text: str = frame.to_csv(index=False, float_format="%.4f", lineterminator="\n")
-    return text
+    """Comma-separated, one header line, empty where a value does not exist; no text of it is a formula."""
+    return cells.to_csv(found, COLUMNS)
+
+
+def _page(found: Sequence[Row], loaded: Loaded, runs: Sequence[Run], problems: Sequence[Problem]) -> Iterator[str]:
+    yield to_markdown(found)
+    if table := totals.to_markdown(totals.totals(found)):
+        yield f"{_TOTALS}\n\n{table}"
+    if runs:
+        yield f"{_AGENTS}\n\n{agents.to_markdown(runs)}"
+    if loaded.duplicates:
+        yield f"## Repeated\n\nLines that repeat a run, which counts once: {loaded.duplicates}\n"
+    if problems:
+        yield "\n".join(["## Left out\n", *_problems(problems), ""])
+
+
+_TOTALS = """\
+## Totals
+
+Over the tasks that an author has attempted. fast_p: the share that is right and more than p times as fast as the
+fastest baseline. Means count a failure as 1, as if the baseline had been kept; `of passed` leaves failures out. What is
+told of the floor, and the SOL score, are over ranked tasks whose floor is known."""
+_AGENTS = "## Agents\n\nSpeedups are over eager PyTorch in the final judging, with 95 % intervals by bootstrap."
+
+
+def _problems(problems: Sequence[Problem]) -> Iterator[str]:
+    for each in problems[:_MOST_PROBLEMS]:
+        yield f"- {quoted(each.where)}: {quoted(each.what)}"
+    if len(problems) > _MOST_PROBLEMS:
+        yield f"- and {len(problems) - _MOST_PROBLEMS} more"
 
 
 def to_markdown(found: Sequence[Row]) -> str:
-    """A section per task and device, a table per dtype."""
+    """A section per task and device, a table of all dtypes in each."""
     parts = [
         "# Leaderboard\n\nRanked by the lower end of the 95 % interval of the speedup over the fastest correct "
         "baseline, as an independent second run found it. Interpreted, replayed, quick and unconfirmed runs are listed "
         "without a rank, and so is a submission that has failed in any run.\n"
     ]
     for (task, device), group in groupby(found, key=lambda row: (row["task"], row["device"])):
-        parts.append(f"## {_quoted(task)} on {_quoted(device)}\n")
+        parts.append(f"## {quoted(task)} on {quoted(device)}\n")
         parts.append(_table(list(group)))
     return "\n".join(parts)
 
 
 def _table(group: Sequence[Row]) -> str:
     lines = [
-        "| rank | submission | language | dtype | contract | status | speedup | against | median | cases | runs |",
-        "|---:|---|---|---|---|---|---|---|---:|---:|---:|",
+        "| rank | submission | language | dtype | contract | status | speedup | against | median | cases | runs "
+        "| record |",
+        "|---:|---|---|---|---|---|---|---|---:|---:|---:|---|",
     ]
     for row in group:
         speedup = (
             f"{row['speedup']:.2f}x [{row['speedup_low']:.2f}, {row['speedup_high']:.2f}]" if row["speedup"] else ""
         )
         discarded = f" and {row['discarded']} discarded" if row["discarded"] else ""
-        cells = [
-            str(row["rank"] or ""), _quoted(row["submission"]), _quoted(row["language"]), row["dtype"],
-            row["precision"], _status(row), speedup, _quoted(row["vs"] or ""),
+        cells_ = [
+            _place(row), _submission(row), quoted(row["language"]), row["dtype"],
+            row["precision"], _status(row), speedup, quoted(row["vs"] or ""),
             f"{row['median_us']:.1f} us" if row["median_us"] else "", f"{row['cases_passed']}/{row['cases_drawn']}",
-            f"{row['runs']}{discarded}",
+            f"{row['runs']}{discarded}", row["standing"],
         ]  # fmt: skip
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append("| " + " | ".join(cells_) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _place(row: Row) -> str:
+    return f"{row['rank']} (tie)" if row["tie"] else str(row["rank"] or "")
+
+
+def _submission(row: Row) -> str:
+    """With the name under which the same sources stand elsewhere."""
+    same = f", the same sources as {quoted(row['same_source_as'])}" if row["same_source_as"] else ""
+    return quoted(row["submission"]) + same
 
 
 def _status(row: Row) -> str:
     """With the reason, and the run of a failure, which later ones do not undo."""
     if row["status"] == "passed":
-        return f"passed; {_quoted(row['reason'])}" if row["reason"] else "passed"
-    return f"{row['status']} with seed {row['seed']}: {_quoted(row['reason'])}"
-
-
-def _quoted(text: str) -> str:
-    """`text` as code, where a page finds no markup, link, mention or entity. What would end the code is replaced."""
-    code = shown(text).translate(_ENDS_CODE).strip()
-    return f"`{code}`" if code else ""
-
-
-def _inert(value: object) -> object:
-    """Text as one line in which no spreadsheet finds a formula: an apostrophe stands before it. Numbers as they are."""
-    return _FORMULA.sub(r"\1\2'\3", shown(value)) if isinstance(value, str) else value
+        return f"passed; {quoted(row['reason'])}" if row["reason"] else "passed"
+    return f"{row['status']} with seed {row['seed']}: {quoted(row['reason'])}"

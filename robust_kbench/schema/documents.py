@@ -34,6 +34,8 @@ def shown(text: str) -> str:
 
     Ends of lines and tabs become spaces; other controls, changes of direction and what has no shape become U+FFFD.
     """
+    if text.isprintable():
+        return text
     return "".join(
         character if character.isprintable() else " " if character.isspace() else "\ufffd"
         for character in printable(text)
@@ -47,6 +49,21 @@ class Strict(BaseModel):
 
 
 Model = TypeVar("Model", bound=Strict)
+
+
+def canonical(model: Strict, *, without: set[str]) -> bytes:
+    """What is digested and signed: JSON with sorted keys and no spaces, without what equals its default.
+
+    So it does not depend on how a line was written, and neither on optional keys that a later version adds. Numbers are
+    as Python writes them.
+    """
+    return compact(model.model_dump(exclude=without, exclude_defaults=True))
+
+
+def compact(data: Mapping[str, Any]) -> bytes:
+    """JSON with sorted keys and no spaces."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode(errors="replace")
 
 
 class _StrictLoader(yaml.SafeLoader):

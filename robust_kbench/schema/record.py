@@ -144,8 +144,19 @@ class Seconds(Strict):
         return self.total - self.build - self.kernels - self.inputs - self.judging
 
 
+class Signature(Strict):
+    """Who vouches for a record's digest (see signing). Text as it came: a wrong one vouches for nothing."""
+
+    key: str = Field(description="public Ed25519 key, 64 hex digits")
+    value: str = Field(description="128 hex digits")
+
+
 class RunRecord(Strict):
-    """One line of a store. Everything that can be derived from samples is derived on read."""
+    """One line of a store. Everything that can be derived from samples is derived on read.
+
+    The digest leaves out what equals its default, so that an optional key can be added. A default that has been
+    published stays what it is, and no required key gets one.
+    """
 
     schema_version: Literal[1] = 1
     task: str
@@ -183,6 +194,8 @@ class RunRecord(Strict):
     seconds: Seconds
     environment: dict[str, str]
     started_at: str = Field(description="RFC 3339, UTC")
+    digest: str = Field(default="", description="sha256:… of all keys but this and the next, see docs/formats.md")
+    signature: Signature | None = None
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:

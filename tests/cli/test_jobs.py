@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from robust_kbench.cli.jobs import _bar
+from robust_kbench.cli.bars import bar
 
 
 class Terminal(io.StringIO):
@@ -20,7 +20,7 @@ def test_the_name_of_a_submission_is_no_markup_of_the_bar(monkeypatch: pytest.Mo
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys, "stderr", terminal)
-    with _bar("1/1 [/b][link=http://example.org]mine") as listener:
+    with bar("1/1 [/b][link=http://example.org]mine") as listener:
         listener("cases", 1, 2)
     assert "[/b][link=http://example.org]mine  cases" in terminal.getvalue()
     assert "\x1b]8;" not in terminal.getvalue()

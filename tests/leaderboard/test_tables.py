@@ -5,15 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import random
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
-from specimens import make_record
+from specimens import make_loaded, make_record, make_summaries
 
-from robust_kbench.leaderboard.rows import COLUMNS, Row, rows
-from robust_kbench.leaderboard.tables import to_csv, to_markdown
+from robust_kbench.leaderboard.reading import Problem
+from robust_kbench.leaderboard.rows import COLUMNS, Row
+from robust_kbench.leaderboard.rows import rows as rows_of
+from robust_kbench.leaderboard.summary import Loaded
+from robust_kbench.leaderboard.tables import to_csv, to_markdown, write
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.record import RunRecord, Session, Status, Timing, encode_samples
 
@@ -32,6 +37,10 @@ def timed(name: str, candidate: int, baseline: str = "eager", load: float = 0.0,
 def confirmed(*records: RunRecord) -> list[RunRecord]:
     """Each of them twice, a minute apart."""
     return [*records, *(each.model_copy(update={"started_at": "2026-01-02T03:05:05Z"}) for each in records)]
+
+
+def rows(records: Iterable[RunRecord]) -> list[Row]:
+    return rows_of(make_summaries(records))
 
 
 def ranks(found: list[Row]) -> dict[str, int | None]:
@@ -239,7 +248,7 @@ def worded(text: str) -> list[RunRecord]:
 def test_a_submission_cannot_draw_into_the_page(hostile: str) -> None:
     tokens = MarkdownIt("commonmark").enable("table").parse(to_markdown(rows(worded(hostile))))
     kinds = [token.type for token in tokens]
-    assert (kinds.count("heading_open"), kinds.count("tr_open"), kinds.count("td_open")) == (2, 3, 22)
+    assert (kinds.count("heading_open"), kinds.count("tr_open"), kinds.count("td_open")) == (2, 3, 24)
     assert not {"html_block", "code_block", "fence"} & set(kinds)
     parts = [part for token in tokens for part in token.children or ()]
     assert {part.type for part in parts} == {"text", "code_inline"}
@@ -277,3 +286,46 @@ def test_plain_names_and_reasons_are_as_they_were() -> None:
     assert (cells["submission"], cells["reason"]) == ("mine-2", "y[0]: got -1; expected 0")
     assert "| `mine-2` |" in to_markdown([row])
     assert "| incorrect with seed 7: `y[0]: got -1; expected 0` |" in to_markdown([row])
+
+
+def test_the_page_tells_what_was_left_out_and_what_stood_there_twice(tmp_path: Path) -> None:
+    record = timed("a", 50_000)
+    runs = make_loaded([record, record]).summaries
+    problems = [Problem("results.jsonl:2", "not a line of JSON `<script>`")]
+    written = write(Loaded(runs, problems, 1), tmp_path, problems=[Problem("run/summary.json", "not JSON")])
+    assert [path.name for path in written] == ["leaderboard.csv", "totals.csv", "README.md"]
+    page = (tmp_path / "README.md").read_text()
+    assert "- `results.jsonl:2`: `not a line of JSON '<script>'`" in page
+    assert "- `run/summary.json`: `not JSON`" in page
+    assert "Lines that repeat a run, which counts once: 1" in page
+
+
+def test_a_flood_of_problems_does_not_drown_the_page(tmp_path: Path) -> None:
+    problems = [Problem(f"results.jsonl:{number}", "not a line of JSON") for number in range(1, 1001)]
+    write(Loaded([], problems, 0), tmp_path)
+    page = (tmp_path / "README.md").read_text()
+    assert "- and 950 more" in page
+    assert len(page) < 5000
+
+
+def test_an_empty_board_has_its_headings(tmp_path: Path) -> None:
+    write(Loaded([], [], 0), tmp_path)
+    assert (tmp_path / "leaderboard.csv").read_text() == ",".join(COLUMNS) + "\n"
+    assert pd.read_csv(tmp_path / "totals.csv").empty
+
+
+def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    loaded = make_loaded(confirmed(*(timed(f"s{i}", 10_000 * (i + 1)) for i in range(5))))
+    first, second = (write(loaded, tmp_path / name) for name in ("first", "second"))
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    assert len(first) == 3
+
+
+@pytest.mark.parametrize("hostile", ["`|<b>\n# x", "=1+1", STEERING])
+def test_nothing_of_the_whole_page_is_markup_of_a_record(hostile: str, tmp_path: Path) -> None:
+    write(make_loaded(worded(hostile)), tmp_path)
+    tokens = MarkdownIt("commonmark").enable("table").parse((tmp_path / "README.md").read_text())
+    assert not {"html_block", "code_block", "fence"} & {token.type for token in tokens}
+    assert "html_inline" not in {part.type for token in tokens for part in token.children or ()}
+    for name in ("leaderboard.csv", "totals.csv"):
+        assert (tmp_path / name).read_text().replace("\n", "").isprintable()

@@ -8,16 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robust_kbench.timing import statistics
 from robust_kbench.timing.statistics import (
+    Ordered,
     Ratio,
     Verdict,
     geometric_mean,
+    geometric_mean_of,
     half_width,
     least_shift,
     log_ratios,
     mean_interval,
     median_interval,
+    middle,
     ratio,
+    ratio_of,
 )
 
 VALUES = st.lists(st.floats(-20, 20), min_size=1, max_size=200)
@@ -214,3 +219,61 @@ def test_the_least_shift_of_few_values_is_unknown_and_of_apart_ones_their_distan
     assert least_shift([5.0, 5.0, 5.0, 5.0], [1.0, 1.0, 1.0, 1.0]) == 4.0
     # 64 differences of two times 1 to 8; the thirteenth of them, by the table of the Wilcoxon test, is -3
     assert least_shift(range(1, 9), range(1, 9)) == -3.0
+
+
+ROWS = st.lists(VALUES, min_size=1, max_size=12)
+
+
+@given(ROWS, st.sampled_from([0, 2, 100]))
+def test_rows_that_are_ordered_at_once_have_the_medians_and_bounds_of_each(
+    rows: list[list[float]], padding: int
+) -> None:
+    """Whether they are of like length, padded, or too uneven for that."""
+    counts = [len(row) for row in rows]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statistics, "_MOST_PADDING", padding)
+        ordered = Ordered.of(np.array([value for row in rows for value in row]), counts)
+    expected = [median_interval(row) for row in rows]
+    assert ordered.medians() == [median for _, median, _ in expected]
+    assert ordered.bounds() == [(low, high) for low, _, high in expected]
+
+
+def test_the_largest_sample_is_not_lost_among_what_rows_are_filled_with() -> None:
+    largest = 2**32 - 1
+    ordered = Ordered.of(np.array([largest, largest, 1, 5, largest, 3], dtype="<u4"), [2, 1, 3])
+    assert ordered.medians() == [largest, 1.0, 5.0]
+    assert ordered.bounds() == [(largest, largest), (1.0, 1.0), (3.0, largest)]
+
+
+def test_no_row_is_so_long_that_the_others_fill_the_memory() -> None:
+    counts = [1] * 3000 + [30_000]
+    ordered = Ordered.of(np.zeros(sum(counts)), counts)
+    assert len(ordered.values) == sum(counts)
+    assert ordered.medians() == [0.0] * len(counts)
+
+
+@given(VALUES)
+def test_the_middle_is_the_median(values: list[float]) -> None:
+    assert middle(values) == median_interval(values)[1]
+
+
+@given(st.lists(VALUES, min_size=1, max_size=9))
+def test_a_ratio_is_made_of_its_sessions_medians_and_of_the_bounds_of_all_rounds(sessions: list[list[float]]) -> None:
+    low, _, high = median_interval([value for each in sessions for value in each])
+    found, expected = ratio_of([middle(each) for each in sessions], (low, high)), ratio(sessions)
+    # Student's interval of two sessions reaches 12.7 times their distance, so that exponentials magnify the last bits.
+    pairs = zip((found.value, found.low, found.high), (expected.value, expected.low, expected.high), strict=True)
+    assert all(math.log(ours) == pytest.approx(math.log(theirs), rel=1e-11, abs=1e-11) for ours, theirs in pairs)
+
+
+@given(
+    st.lists(
+        st.lists(st.lists(st.floats(-2, 2), min_size=1, max_size=9), min_size=1, max_size=4), min_size=1, max_size=4
+    )
+)
+def test_a_geometric_mean_is_made_of_the_ratios_and_of_the_sessions_medians(cases: list[list[list[float]]]) -> None:
+    found = geometric_mean_of([ratio(each) for each in cases], [[middle(logs) for logs in each] for each in cases])
+    expected = geometric_mean(cases)
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (expected.value, expected.low, expected.high), rel=1e-10
+    )

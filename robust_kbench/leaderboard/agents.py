@@ -1,0 +1,119 @@
+"""Runs of agents as their folders tell them, and a table of them.
+
+A folder may come from anybody: what is no summary, or says what cannot be computed with, is a problem that is told.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robust_kbench.agents import comparison
+from robust_kbench.agents.summary import Interval, Summary
+from robust_kbench.errors import SpecError
+from robust_kbench.leaderboard.cells import to_csv as cells_to_csv
+from robust_kbench.leaderboard.reading import Problem
+from robust_kbench.schema.documents import parse
+
+_FILE = "summary.json"
+_MAX_BYTES = 8 * 1024 * 1024
+_AXES = frozenset({"evaluations", "tokens", "usd"})
+_FIGURES = (
+    "success", "fast_1", "fast_1.5", "fast_2", "fast_1_of_all", "validity", "compile_rate", "parse_rate",
+    "distinct_rate", "plan_rate", "repair_rate", "geomean", "geomean_as_one", "over_start", "over_start_as_one", "area",
+    "gap", "median", "median_as_one",
+)  # fmt: skip
+AGENT_COLUMNS = (
+    "agent", "agent_digest", "llm", *comparison.TERMS, "runs", "tasks", "seeds", "not_counted",
+    *(f"{name}{end}" for name in _FIGURES for end in ("", "_low", "_high")), "evaluations", "calls", "tokens", "usd",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of `kbench evolve`, or one of a sweep's, and its folder."""
+
+    folder: Path
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class Runs:
+    """In order of task, agent, models and seed."""
+
+    runs: list[Run]
+    problems: list[Problem]
+
+
+def load(folders: Sequence[Path]) -> Runs:
+    """Every run below these folders, once. Links are not followed."""
+    files = sorted({path.resolve(): path for folder in folders for path in sorted(folder.rglob(_FILE))}.values())
+    runs: list[Run] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            runs.append(Run(file.parent, _read(file)))
+        except SpecError as error:
+            problems.append(Problem.at(str(file), error))
+    return Runs(sorted(runs, key=_order), problems)
+
+
+def _order(run: Run) -> tuple[Any, ...]:
+    each = run.summary
+    return (each.task, each.agent, each.agent_digest, each.llm, each.seed, each.model_dump_json(), str(run.folder))
+
+
+def _read(file: Path) -> Summary:
+    try:
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > _MAX_BYTES:
+            raise SpecError(f"{file}: not a file of at most {_MAX_BYTES:,} bytes")
+        data = json.loads(file.read_bytes())
+    except OSError as error:
+        raise SpecError(f"{file}: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise SpecError(f"{file}: not JSON") from None
+    if not isinstance(data, dict):
+        raise SpecError(f"{file}: not the summary of a run")
+    summary = parse(Summary, data, str(file))  # no deeper than what was just read
+    if objection := next(_objections(summary), ""):
+        raise SpecError(f"{file}: {objection}")
+    return summary
+
+
+def _objections(run: Summary) -> Iterator[str]:
+    """What a schema does not say, but every mean of ratios needs."""
+    if run.area.keys() != _AXES:
+        yield f"area: expected {', '.join(sorted(_AXES))}"
+    ratios: dict[str, Interval | None] = {
+        name: getattr(run, name) for name in ("best_speedup", "final_speedup", "over_all", "over_start")
+    }
+    bounds = {name: (each.value, each.low, each.high) for name, each in ratios.items() if each is not None}
+    plain = {**{f"area.{name}": value for name, value in run.area.items()}, "gap": run.gap}
+    known = bounds | {name: (value,) for name, value in plain.items() if value is not None}
+    for name, values in known.items():
+        if not all(1e-12 < value < 1e12 for value in values):
+            yield f"{name}: no ratio of two times"
+
+
+def to_csv(runs: Sequence[Run]) -> str:
+    """A row for each agent, model and terms: see agents.comparison, of which these are all columns."""
+    frame = comparison.aggregate(run.summary for run in runs)
+    rows = [{str(name): _plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
+    rows.sort(key=lambda row: [str(row[name]) for name in (*comparison.TERMS, "agent", "agent_digest", "llm")])
+    return cells_to_csv(rows, AGENT_COLUMNS)
+
+
+def _plain(value: object) -> object:
+    """Pandas says NaN where there is nothing, also in columns of whole numbers."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def to_markdown(runs: Sequence[Run]) -> str:
+    """Tables of agents under equal terms, and what their verifiers were worth."""
+    summaries = [run.summary for run in runs]
+    verifiers = comparison.verifiers_to_markdown(summaries)
+    return "\n".join(part for part in (comparison.to_markdown(comparison.aggregate(summaries)), verifiers) if part)

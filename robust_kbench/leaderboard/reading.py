@@ -1,0 +1,123 @@
+"""Lines of stores that anybody may have written: what cannot be read is told, and costs no other line.
+
+`store.read` is strict, as befits a store of one's own; a leaderboard collects those of strangers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Self
+
+from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.schema.documents import shown
+from robust_kbench.schema.record import MAX_RECORD_BYTES
+from robust_kbench.store import parse_line
+
+__all__ = ["CONFIRMATIONS", "TORN", "Place", "Problem", "lines", "parse_line", "read_line", "stores"]
+
+CONFIRMATIONS = "confirmations.jsonl"
+_NO_STORES = {CONFIRMATIONS, "journal.jsonl", ".final.jsonl"}  # the others belong to a run of `kbench evolve`
+TORN = "the last line has no end: its writer was killed, or is still writing"
+_MAX_WORDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line stands: bytes from the start of the file, its length without the newline, its number from 1."""
+
+    path: Path
+    offset: int
+    length: int
+    number: int
+
+    @property
+    def where(self) -> str:
+        """As an editor takes it."""
+        return f"{self.path}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be read, in words that steer nothing."""
+
+    where: str
+    what: str
+
+    @classmethod
+    def at(cls, where: str, what: Exception | str) -> Self:
+        """`what` may begin with `where`, as our errors do."""
+        return cls(shown(where), shown(str(what).removeprefix(f"{where}: "))[:_MAX_WORDS])
+
+
+def stores(paths: Sequence[Path]) -> list[Path]:
+    """Files as they are named, and all stores below folders, each once. Raises UsageError for what does not exist."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path}: No such file or directory")
+        for each in _stores_below(path) if path.is_dir() else [path]:
+            found.setdefault(os.path.realpath(each), each)
+    if not found:
+        raise UsageError(f"{', '.join(map(str, paths))}: no store (*.jsonl) found")
+    return list(found.values())
+
+
+def _stores_below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and path.name not in _NO_STORES)
+
+
+def lines(paths: Sequence[Path], problems: list[Problem] | None = None) -> Iterator[tuple[Place, bytes]]:
+    """Every line of every file, in order, one at a time in memory; what is none is added to `problems`."""
+    told: list[Problem] = [] if problems is None else problems
+    for path in paths:
+        try:
+            if not path.is_file():
+                raise SpecError("not a regular file" if path.exists() else "No such file or directory")
+            with path.open("rb") as file:
+                yield from _lines(path, file, told)
+        except SpecError as error:
+            told.append(Problem.at(str(path), error))
+        except OSError as error:
+            told.append(Problem.at(str(path), error.strerror or type(error).__name__))
+
+
+def _lines(path: Path, file: BinaryIO, problems: list[Problem]) -> Iterator[tuple[Place, bytes]]:
+    offset = number = 0
+    while line := file.readline(MAX_RECORD_BYTES + 1):
+        number += 1
+        length = len(line)
+        where = f"{path}:{number}"
+        if length > MAX_RECORD_BYTES:
+            length += _skip(file) if not line.endswith(b"\n") else 0
+            problems.append(Problem.at(where, f"{length:,} bytes; a record has at most {MAX_RECORD_BYTES:,}"))
+        elif not line.endswith(b"\n"):
+            problems.append(Problem.at(where, TORN))
+        else:
+            yield Place(path, offset, length - 1, number), line[:-1]
+        offset += length
+
+
+def _skip(file: BinaryIO) -> int:
+    """To the end of the line; returns how many bytes that were."""
+    skipped = 0
+    while part := file.readline(MAX_RECORD_BYTES):
+        skipped += len(part)
+        if part.endswith(b"\n"):
+            break
+    return skipped
+
+
+def read_line(place: Place) -> bytes:
+    """The line once more. Raises SpecError where it is not there any longer."""
+    try:
+        with place.path.open("rb") as file:
+            file.seek(place.offset)
+            line = file.read(place.length)
+    except OSError as error:
+        raise SpecError(f"{place.where}: {error.strerror}") from None
+    if len(line) != place.length:
+        raise SpecError(f"{place.where}: the file has become shorter meanwhile")
+    return line

@@ -1,0 +1,140 @@
+"""What a record says about speed and correctness, in figures that are few enough to be kept for every record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import truediv
+from typing import NamedTuple
+
+from robust_kbench.leaderboard import roofline
+from robust_kbench.schema.record import CANDIDATE, EAGER, CaseResult, RunRecord
+from robust_kbench.scoring import CaseScore, DtypeScore, score
+from robust_kbench.timing.statistics import Ratio
+
+_COMPILE = "compile"
+
+
+class Binding(NamedTuple):
+    """A timed case. `medians_us` are the candidate's and its baselines'; `speedup` is over `fastest`, see scoring."""
+
+    axes: dict[str, int]
+    dtype: str
+    fastest: str
+    speedup: Ratio
+    speedups: dict[str, Ratio]
+    medians_us: dict[str, float]
+    floor_us: float | None
+    hot_us: float | None
+    margin: float
+    verdict: str
+    floor_share: float | None
+    sol_score: float | None
+
+
+class DtypeLine(NamedTuple):
+    """A dtype that a record declares: its judged cases, and its speed where that was measured."""
+
+    dtype: str
+    cases_passed: int = 0
+    cases_drawn: int = 0
+    worst_error_ratio: float | None = None
+    verdict: str | None = None
+    speedup: Ratio | None = None
+    margin: float | None = None
+    worst_speedup: float | None = None
+    fastest: str | None = None
+    vs_eager: Ratio | None = None
+    vs_compile: Ratio | None = None
+    median_us: float | None = None
+    baseline_median_us: float | None = None
+    hot_us: float | None = None
+    floor_share: float | None = None
+    sol_score: float | None = None
+
+
+class Speeds(NamedTuple):
+    """`damage` says why samples could not be scored, where there are some."""
+
+    lines: dict[str, DtypeLine]
+    bindings: tuple[Binding, ...]
+    damage: str = ""
+
+
+def speeds(record: RunRecord) -> Speeds:
+    """Whatever the samples are: who wrote them may have wished that nobody could read them."""
+    lines = _counted(record)
+    try:
+        scores = score(record)
+    except (ValueError, ArithmeticError) as error:
+        return Speeds(lines, (), f"its samples cannot be scored: {error}")
+    bindings: list[Binding] = []
+    for dtype, scored in scores.items():
+        mine = [_binding(case) for case in scored.cases]
+        bindings += mine
+        if dtype in lines:
+            lines[dtype] = _timed(lines[dtype], scored, mine)
+    return Speeds(lines, tuple(bindings))
+
+
+def _counted(record: RunRecord) -> dict[str, DtypeLine]:
+    cases: dict[str, list[CaseResult]] = {dtype: [] for dtype in record.dtypes}
+    for case in record.cases:
+        if case.dtype in cases:
+            cases[case.dtype].append(case)
+    return {dtype: _judged(dtype, mine) for dtype, mine in cases.items()}
+
+
+def _judged(dtype: str, cases: Sequence[CaseResult]) -> DtypeLine:
+    passed = sum(case.status == "passed" for case in cases)
+    ratios = [ratio for case in cases if (ratio := _error_ratio(case)) is not None]
+    return DtypeLine(dtype, passed, len(cases), max(ratios, default=None))
+
+
+def _error_ratio(case: CaseResult) -> float | None:
+    """`CaseResult.error_ratio`, if it is a number: nobody vouches for the limits of a foreign record."""
+    if not case.errors or not case.limits or len(case.errors) != len(case.limits):
+        return None
+    try:
+        ratio: float = max(map(truediv, case.errors, case.limits))
+    except ZeroDivisionError:
+        return None
+    return ratio if math.isfinite(ratio) else None
+
+
+def _binding(case: CaseScore) -> Binding:
+    time_us, floor_us = case.medians_us[CANDIDATE], roofline.plausible(case.floor_us)
+    # By the paired estimate, in which drift cancels: the score is 1/2 exactly where the speedup is 1.
+    baseline_us = case.speedup.value * time_us
+    return Binding(
+        axes=case.axes,
+        dtype=case.dtype,
+        fastest=case.fastest,
+        speedup=case.speedup,
+        speedups=case.speedups,
+        medians_us=case.medians_us,
+        floor_us=floor_us,
+        hot_us=roofline.plausible(case.hot_us),
+        margin=case.margin,
+        verdict=case.verdict.value,
+        floor_share=roofline.share(time_us, floor_us),
+        sol_score=roofline.sol_score(time_us, baseline_us, floor_us),
+    )
+
+
+def _timed(line: DtypeLine, scored: DtypeScore, bindings: Sequence[Binding]) -> DtypeLine:
+    speedup, margin, fastest = scored.speedup, scored.margin, scored.fastest
+    return line._replace(
+        verdict=speedup.verdict(margin).value,
+        speedup=speedup,
+        margin=margin,
+        worst_speedup=min(each.speedup.value for each in bindings),
+        fastest=fastest,
+        vs_eager=scored.ratio_against(EAGER),
+        vs_compile=scored.ratio_against(_COMPILE),
+        median_us=scored.median_us(CANDIDATE),
+        baseline_median_us=scored.median_us(fastest) if "+" not in fastest else None,
+        hot_us=roofline.geometric_mean([each.hot_us for each in bindings]),
+        floor_share=roofline.geometric_mean([each.floor_share for each in bindings]),
+        sol_score=roofline.mean([each.sol_score for each in bindings]),
+    )

@@ -1,0 +1,234 @@
+"""What a leaderboard keeps of a record: all that is told of it but its samples and cases, which stay in their store.
+
+Stores hold gigabytes, so lines are read, parsed and scored in several processes, and what comes back is small. A line
+that cannot be read, or that surprises us, is a problem that is told and never the end of the others.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from multiprocessing.context import BaseContext
+from pathlib import Path
+from typing import Any
+
+from robust_kbench.errors import HarnessError, KBenchError
+from robust_kbench.leaderboard.reading import Place, Problem, lines, parse_line, read_line
+from robust_kbench.leaderboard.speeds import Binding, DtypeLine, speeds
+from robust_kbench.schema.record import RunRecord
+from robust_kbench.signing import standing
+
+__all__ = ["Binding", "DtypeLine", "Loaded", "Summary", "distinct", "summaries", "summarise"]
+
+_REASON = 200
+_FEW = 200  # lines that are read sooner than a process is started
+_CHUNK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Of one record. Every text in it is what the record says, so that it is hostile; numbers are finite or None.
+
+    `device` is its name, where the record tells one. `intact` and `signer`: see signing. `scores` has an entry for
+    every declared dtype.
+    """
+
+    task: str
+    task_version: int
+    task_digest: str
+    submission: str
+    submission_digest: str
+    author: str
+    language: str
+    abi: str
+    track: str
+    precision: str
+    dtypes: tuple[str, ...]
+    device: str
+    device_kind: str
+    execution: str
+    tier: str
+    handshake: str
+    clock: str
+    rule: str
+    isolation: tuple[str, ...]
+    seed: int
+    replay: bool
+    status: str
+    reason: str
+    disturbance: str
+    findings: tuple[tuple[str, str, str], ...]
+    labels: tuple[str, ...]
+    kbench: str
+    torch: str
+    driver: str
+    harness: str
+    started_at: str
+    is_rankable: bool
+    is_contender: bool
+    is_discarded: bool
+    place: Place
+    digest: str
+    signer: str | None
+    intact: bool | None
+    scores: dict[str, DtypeLine]
+    bindings: tuple[Binding, ...]
+
+    @property
+    def source_digest(self) -> str:
+        """Of the submission's files: equal for equal sources, whatever they are called."""
+        return self.submission_digest
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """All that stores hold: a summary for each run, in order of time, what could not be read, and repeated runs."""
+
+    summaries: list[Summary]
+    problems: list[Problem]
+    duplicates: int
+
+
+def summarise(record: RunRecord, place: Place, line: bytes | None = None) -> Summary:
+    """`place` is where its line stands; `line` itself saves time."""
+    speed, disturbance, stands = speeds(record), record.disturbance, standing(record, line)
+    facts = record.environment
+    return Summary(
+        task=record.task,
+        task_version=record.task_version,
+        task_digest=record.task_digest,
+        submission=record.submission,
+        submission_digest=record.submission_digest,
+        author=record.author,
+        language=record.language,
+        abi=record.abi,
+        track=record.track,
+        precision=record.precision,
+        dtypes=record.dtypes,
+        device=facts.get("device", record.device),
+        device_kind=record.device,
+        execution=record.execution,
+        tier=record.tier,
+        handshake=record.handshake,
+        clock=record.clock,
+        rule=record.rule,
+        isolation=record.isolation,
+        seed=record.seed,
+        replay=record.replay,
+        status=record.status.value,
+        reason=(record.reason or disturbance or speed.damage).split("\n")[0][:_REASON],
+        disturbance=disturbance,
+        findings=tuple((each.guard, each.severity, each.message) for each in record.findings),
+        labels=record.labels,
+        kbench=facts.get("kbench", ""),
+        torch=facts.get("torch", ""),
+        driver=facts.get("driver", ""),
+        harness=facts.get("harness", ""),
+        started_at=record.started_at,
+        is_rankable=record.is_rankable and not speed.damage,
+        is_contender=record.is_contender,
+        is_discarded=record.is_discarded,
+        place=place,
+        digest=record.digest,
+        signer=stands.signer,
+        intact=stands.intact,
+        scores=speed.lines,
+        bindings=speed.bindings,
+    )
+
+
+def distinct(found: Iterable[Summary]) -> list[Summary]:
+    """In order of time, each run once, wherever it stands.
+
+    Of copies that differ, the one that is vouched for best, and then the first: nobody replaces a run by adding a line.
+    """
+    runs: dict[tuple[str, ...], Summary] = {}
+    for each in sorted(found, key=_order):
+        runs.setdefault((each.task, each.submission_digest, each.device, str(each.seed), each.started_at), each)
+    return list(runs.values())
+
+
+def _order(each: Summary) -> tuple[Any, ...]:
+    doubt = (each.intact is False, each.signer is None, each.intact is None)
+    where = (str(each.place.path), each.place.number)
+    return (each.started_at, each.seed, each.task, each.submission_digest, each.device, *doubt, each.digest, *where)
+
+
+def summaries(paths: Sequence[Path], jobs: int | None = None) -> Loaded:
+    """All records of these stores; `jobs` processes read them, by default one for each core."""
+    problems: list[Problem] = []
+    found: list[Summary] = []
+    with _no_collection():  # millions of objects stay, and nothing among them refers back
+        for outcome in _outcomes(lines(paths, problems), jobs or len(os.sched_getaffinity(0))):
+            if isinstance(outcome, Problem):
+                problems.append(outcome)
+            else:
+                found.append(outcome)
+    runs = distinct(found)
+    return Loaded(runs, sorted(problems, key=_line), len(found) - len(runs))
+
+
+def _line(problem: Problem) -> tuple[str, int, str]:
+    """In the order of files and lines, however many processes have found them."""
+    file, _, number = problem.where.rpartition(":")
+    return (file, int(number), problem.what) if number.isdecimal() else (problem.where, 0, problem.what)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _outcomes(stream: Iterator[tuple[Place, bytes]], jobs: int) -> Iterator[Summary | Problem]:
+    first = list(islice(stream, _FEW))
+    if jobs == 1 or len(first) < _FEW:
+        return (_outcome(place, line) for place, line in chain(first, stream))
+    return _in_processes((place for place, _ in chain(first, stream)), jobs)
+
+
+def _in_processes(places: Iterator[Place], jobs: int) -> Iterator[Summary | Problem]:
+    """Only places go to the other processes, which read for themselves, in the order of the lines."""
+    chunks = iter(lambda: list(islice(places, _CHUNK)), [])
+    with ProcessPoolExecutor(jobs, mp_context=_context()) as pool:
+        try:
+            for outcomes in pool.map(_all_outcomes, chunks):
+                yield from outcomes
+        except BrokenProcessPool:
+            raise HarnessError(
+                "a process that read records was killed, perhaps for want of memory; try fewer --jobs"
+            ) from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _context() -> BaseContext:
+    """Forking is quick, and safe where no thread of ours may hold a lock."""
+    return multiprocessing.get_context("fork" if threading.active_count() == 1 else "spawn")
+
+
+def _all_outcomes(places: Sequence[Place]) -> list[Summary | Problem]:
+    return [_outcome(place) for place in places]
+
+
+def _outcome(place: Place, line: bytes | None = None) -> Summary | Problem:
+    try:
+        text = read_line(place) if line is None else line
+        return summarise(parse_line(text, place.where), place, text)
+    except KBenchError as error:
+        return Problem.at(place.where, error)
+    except Exception as error:  # whatever it is, a line that somebody sent must not cost the others
+        return Problem.at(place.where, f"cannot be read: {type(error).__name__}")

@@ -1,0 +1,195 @@
+"""Whether a record is what it was when it was written, and who vouches for it.
+
+The digest finds what was changed by accident; who changes a record on purpose makes a new one. The signature is by the
+host that evaluated: it says whose word the record is, and nothing about whether that host can be trusted, which is for
+who reads it to decide (`--trusted`) or to try (`kbench verify`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.schema.documents import canonical
+from robust_kbench.schema.record import RunRecord, Signature
+from robust_kbench.store import SEAL, as_kept, seal_of
+from robust_kbench.worker import readable
+
+_DOMAIN = b"robust-kbench record v1\n"  # what else the key may sign can never be taken for a record
+_KEY = re.compile(r"[0-9a-f]{64}")
+_VALUE = re.compile(r"[0-9a-f]{128}")
+_SEED_BYTES = 32
+_OF_OTHERS = 0o077
+
+
+@dataclass(frozen=True)
+class PrivateKey:
+    """An Ed25519 key: the seed of RFC 8032, which no message shows."""
+
+    seed: bytes = field(repr=False)
+
+    @property
+    def public(self) -> str:
+        """The public key, 64 hex digits."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return Ed25519PrivateKey.from_private_bytes(self.seed).public_key().public_bytes_raw().hex()
+
+    def sign(self, message: bytes) -> str:
+        """128 hex digits."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return Ed25519PrivateKey.from_private_bytes(self.seed).sign(message).hex()
+
+
+def is_signed(message: bytes, key: str, value: str) -> bool:
+    """Whether the owner of the public `key` has signed `message`. False, too, for what is no key and no signature."""
+    if not (_KEY.fullmatch(key) and _VALUE.fullmatch(value)):
+        return False
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(bytes.fromhex(value), message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def digest_of(record: RunRecord) -> str:
+    """Of all that `record` says; its own digest and signature do not count."""
+    return _digest(canonical(record, without=set(SEAL)))
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def seal(record: RunRecord, key: PrivateKey | None = None) -> RunRecord:
+    """`record` as it will be read back from a store, with its digest and, where there is a key, a signature.
+
+    Seal last: what a store would cut off a record that is too long is cut off here, and any later change shows.
+    """
+    kept = as_kept(record)
+    digest = digest_of(kept)
+    signature = Signature(key=key.public, value=key.sign(_DOMAIN + digest.encode())) if key else None
+    return kept.model_copy(update={"digest": digest, "signature": signature})
+
+
+class Standing(NamedTuple):
+    """`intact`: whether digest and signature are right, None without any. `signer`: the key of a right signature."""
+
+    intact: bool | None
+    signer: str | None
+
+
+def standing(record: RunRecord, line: bytes | None = None) -> Standing:
+    """What can be said without running anything again. `line`: that of a store which it was read from; saves time."""
+    signature = record.signature
+    if not record.digest and signature is None:
+        return Standing(None, None)
+    if not (_stands_in(line, record) or record.digest == digest_of(record)):
+        return Standing(False, None)
+    if signature is None:
+        return Standing(True, None)
+    is_right = is_signed(_DOMAIN + record.digest.encode(), signature.key, signature.value)
+    return Standing(is_right, signature.key if is_right else None)
+
+
+def _stands_in(line: bytes | None, record: RunRecord) -> bool:
+    """Whether `line` is a content of that digest and, behind it, nothing but the seal, which could not be replaced."""
+    if line is None:
+        return False
+    end = seal_of(record)
+    text = line.rstrip(b"\n")
+    return text.endswith(end) and _digest(text[: -len(end)] + b"}") == record.digest
+
+
+def key_path() -> Path:
+    """Where this user's key lies: `robust-kbench/host.key` in $XDG_CONFIG_HOME, by default ~/.config."""
+    config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    return (config if config.is_absolute() else Path.home() / ".config") / "robust-kbench" / "host.key"
+
+
+def host_key() -> PrivateKey | None:
+    """This user's key, if there is one. Raises SpecError where others may have read it, or it is none."""
+    path = key_path()
+    try:
+        return read_key(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def read_key(path: Path) -> PrivateKey:
+    """The key in a file. Raises FileNotFoundError, and SpecError where others may have read it, or it is none."""
+    try:
+        with path.open("rb") as file:
+            mode, content = os.fstat(file.fileno()).st_mode, file.read(_SEED_BYTES * 4)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror}") from None
+    if mode & _OF_OTHERS:
+        remedy = f"chmod 600 {path}, if nobody else has read it, or move it away and run `kbench keygen`"
+        raise SpecError(f"{path}: mode {stat.S_IMODE(mode):04o}: others may use this key; {remedy}")
+    _check_place(path)
+    text = content.decode(errors="replace").strip()
+    if not _KEY.fullmatch(text):
+        raise SpecError(f"{path}: not a key of 64 hex digits; move it away and run `kbench keygen`")
+    return PrivateKey(bytes.fromhex(text))
+
+
+def keygen(path: Path) -> str:
+    """Write a new key that only this user can read; returns the public key. Raises UsageError, and never overwrites."""
+    _check_place(path)
+    key = PrivateKey(secrets.token_bytes(_SEED_BYTES))
+    public = key.public
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(path, "x", opener=_privately, encoding="ascii") as file:
+            file.write(f"{key.seed.hex()}\n")
+    except FileExistsError:
+        raise UsageError(f"{path}: exists already, and a key is never overwritten; move it away first") from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    return public
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def _check_place(path: Path) -> None:
+    """Raises SpecError where submissions may read."""
+    real = Path(os.path.realpath(path))
+    for folder in readable.paths(own_proc=False, gpu=True):
+        if real.is_relative_to(os.path.realpath(folder)):
+            remedy = "have XDG_CONFIG_HOME name another folder"
+            raise SpecError(f"{path}: submissions may read what lies in {folder}; {remedy}")
+
+
+def public_keys(texts: Sequence[str]) -> frozenset[str]:
+    """Of keys, 64 hex digits each, and of files with one in each line (# begins a remark). Raises UsageError."""
+    return frozenset(key for text in texts for key in _keys_in(text))
+
+
+def _keys_in(text: str) -> list[str]:
+    if _KEY.fullmatch(text):
+        return [text]
+    try:
+        told = Path(text).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        raise UsageError(f"{text}: neither a public key of 64 hex digits nor a file of such") from None
+    found = [line.partition("#")[0].strip() for line in told.splitlines()]
+    keys = [line for line in found if line]
+    if not keys or not all(map(_KEY.fullmatch, keys)):
+        raise UsageError(f"{text}: every line is a public key of 64 hex digits, or a remark after #; one at least")
+    return keys
