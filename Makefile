@@ -11,7 +11,7 @@ KERNELS_cuda := baselines/norm/rmsnorm/cuda_register_rows baselines/activation/s
 EVERYWHERE := baselines/norm/rmsnorm/python_two_pass baselines/activation/softmax/python_value \
               baselines/norm/rmsnorm/triton_tile baselines/activation/softmax/triton_tile
 
-.PHONY: evaluate test full lint audit rules soak timing perf clean
+.PHONY: evaluate test full lint browser audit rules soak timing perf clean
 
 # Judge several published kernels on the device at hand, in the languages that it can run.
 evaluate: $(STAMP)
@@ -38,7 +38,14 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# Can every task tell right from wrong? Under ten minutes on two cores.
+# The leaderboard's pages in a real browser; a picture of each kind of page, on a desk and on a phone, in screenshots/.
+browser: $(STAMP)
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y chromium; \
+	  else echo "no chromium, and no right to install one; Debian: apt-get install chromium" >&2; exit 1; fi
+	KBENCH_SCREENSHOTS=$(CURDIR)/screenshots $(BIN)/python -m pytest -rs tests/leaderboard/browser
+
+# Can every task tell right from wrong?
 audit: $(STAMP)
 	$(BIN)/kbench audit
 
@@ -58,7 +65,7 @@ soak: $(STAMP)
 timing: $(STAMP)
 	$(BIN)/python tests/perf/paired_timing.py
 
-# The overhead per evaluation and per call, and how long the emulator takes.
+# The overhead per evaluation and per call, what a leaderboard of 20,000 records costs, and how long the emulator takes.
 perf: $(STAMP)
 	$(BIN)/python -m pytest --benchmark-only --benchmark-columns=min,median,iqr,rounds tests/perf
 	$(BIN)/python tests/perf/emulated_kernels.py
