@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from rotation import rotating
 
 from robust_kbench.agents import brief
 from robust_kbench.agents.brief import HINTS, brief_for
@@ -35,7 +36,7 @@ class Clocked:
 
 
 @pytest.mark.parametrize("language", ["cpp", "cuda", "python", "triton"])
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", rotating(task_names()))
 def test_the_contract_holds_axes_dtypes_tensors_and_the_reference(name: str, language: Language) -> None:
     task = load_task(name)
     form = Form(form_of(task, language))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rotation import rotating
 from written_task import write_task
 
 from robust_kbench.audit.soundness import ailments
@@ -67,7 +68,7 @@ def test_the_sizes_do_not_matter(tmp_path: Path) -> None:
     assert found(task, 512, 3) == ""
 
 
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", rotating(task_names()))
 def test_no_task_of_the_registry_has_an_ailment(name: str) -> None:
     from robust_kbench.audit.examine import SEED, audit_cases
 

@@ -116,9 +116,9 @@ def test_needles_are_somewhere_else_in_every_call() -> None:
 
 @pytest.mark.parametrize("along", [0, 1], ids=["columns", "rows"])
 def test_rows_or_columns_of_a_call_are_uneven_each_in_its_own_way(along: int) -> None:
-    calls = [tensors["x"] for tensors in drawn("norm/rmsnorm", 60, "uneven")]
+    calls = [tensors["x"] for tensors in drawn("norm/rmsnorm", 120, "uneven")]
     mine = [x for x in calls if _is_uneven(x, along) and not _is_uneven(x, 1 - along)]
-    assert 7 <= len(mine) <= 25
+    assert 8 <= len(mine) <= 55  # about a quarter; outside by chance once in 100,000 times
     scales = torch.stack([x.std(dim=along).log2().round() for x in mine])
     assert len(torch.unique(scales, dim=0)) == len(mine)
     assert int(scales.min()) == -10

@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rotation import rotating
 from specimens import TASK, make_case, make_task
 
 from robust_kbench.cases.values import make_inputs
@@ -82,7 +83,7 @@ def test_the_digest_changes_with_every_bit(change: str) -> None:
     assert inputs.digest != make_inputs(make_task(inputs={"x": X}), make_case(distribution="integers")).digest
 
 
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", rotating(task_names()))
 def test_every_value_of_a_task_is_finite_in_its_narrowest_dtype(name: str) -> None:
     task = load_task(name).spec
     axes = dict(task.timed["cpu"][0])

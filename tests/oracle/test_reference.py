@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from rotation import rotating
 from specimens import REFERENCE, load_made_task, make_case
 
 from robust_kbench.cases.draw import Draw
@@ -31,7 +32,7 @@ def _inputs(dtype: FloatDType = "float16") -> Inputs:
     return make_inputs(load_made_task().spec, make_case(dtype=dtype))
 
 
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", rotating(task_names()))
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_every_reference_stays_in_the_dtype_of_its_inputs_and_keeps_the_declared_shape(
     name: str, dtype: FloatDType
@@ -47,7 +48,7 @@ def test_every_reference_stays_in_the_dtype_of_its_inputs_and_keeps_the_declared
         }
 
 
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", rotating(task_names()))
 def test_no_reference_changes_its_inputs(name: str) -> None:
     task = load_task(name)
     inputs = make_inputs(task.spec, _case(task.spec, "float32"))

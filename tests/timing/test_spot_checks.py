@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import Submit
+from rotation import rotating
 from specimens import make_task
 
 from robust_kbench import contestant, guards
@@ -82,7 +83,7 @@ def test_sums_too_long_to_be_exact_get_no_probe_of_integers() -> None:
     assert spot_checks.draw(task, long, "probe", dense=True, source=SOME) is None
 
 
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", rotating(task_names()))
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_every_task_has_something_to_look_at_and_room_for_it(name: str, device: DeviceKind) -> None:
     task = load_task(name).spec

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 pytest.importorskip("playwright.sync_api", reason="no playwright; pip install -e .[dev]")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH; Debian: apt-get install chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH; Debian: apt-get install chromium"),
+]
 
 DESK: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
