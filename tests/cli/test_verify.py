@@ -56,6 +56,7 @@ def test_a_record_is_judged_verified_and_shown_as_confirmed(config: Path, kernel
         assert row["standing"] == f"signed by {public[:8]}…; confirmed by verify"
 
 
+@pytest.mark.slow
 def test_a_record_that_claims_another_verdict_is_contradicted(config: Path, kernel: Path, tmp_path: Path) -> None:
     path = tmp_path / "store.jsonl"
     kbench("evaluate", kernel, "--device", "cpu", "--tier", "quick", "--store", path, config=config)
