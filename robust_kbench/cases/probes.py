@@ -31,6 +31,8 @@ _LARGEST_FLOAT16 = 65504
 _STALL = {"float32": 2**20, "float64": 2**20, "float16": 2**12, "bfloat16": 2**12}
 _EXPONENT = {"float32": 40, "float64": 40, "bfloat16": 40, "float16": 10}
 """Squares, and products with another such row, stay finite in float32, but not in float16."""
+_SQUARABLE = {"float16": 5}
+"""Of a norm PyTorch itself squares in the dtype; squares of normal values times this power stay below 65504."""
 _FLOAT16_ROOM = 16.0 - 5.0  # binary orders from the largest float16 down to that of the largest product of two normals
 
 
@@ -117,6 +119,8 @@ def _values(
             return _stall(shape, _STALL[dtype], 1 if is_filter else len(shape) - 1)
         case "powers_of_two":
             return _scaled_rows(shape, _exponent(dtype, length), generator)
+        case "squarable_powers":
+            return _scaled_rows(shape, _SQUARABLE.get(dtype, _EXPONENT[dtype]), generator)
 
 
 def _dirac(shape: tuple[int, ...]) -> torch.Tensor:

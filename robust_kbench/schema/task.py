@@ -20,7 +20,7 @@ Distribution = Literal[
 ]  # fmt: skip
 Comparison = Literal["rule", "ulp", "exact", "indices", "random"]
 Probe = Literal["identity", "integers", "stall", "range", "nonfinite", "empty"]
-ProbeValues = Literal["normal", "integers", "identity", "ones", "zeros", "stall", "powers_of_two"]
+ProbeValues = Literal["normal", "integers", "identity", "ones", "zeros", "stall", "powers_of_two", "squarable_powers"]
 Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]
 

@@ -139,6 +139,14 @@ def test_a_single_row_of_a_range_is_large_for_some_seeds_and_small_for_others() 
     assert sizes == {-40, 40}
 
 
+@pytest.mark.parametrize(("dtype", "exponent"), [("float32", 40), ("bfloat16", 40), ("float16", 5)])
+def test_a_range_whose_squares_matter_is_smaller_in_float16(dtype: FloatDType, exponent: int) -> None:
+    x = _x(_task("range", "squarable_powers"), "range", 64, 1000, dtype=dtype).double()
+    sizes = sorted(x.square().mean(1).sqrt().log2().round().tolist())
+    assert (sizes[0], sizes[1], sizes[-2], sizes[-1]) == (-exponent, 0, 0, exponent)
+    assert dtype != "float16" or float(x.square().max()) < 65504
+
+
 @pytest.mark.parametrize("cols", [1, 32, 1000, 20000])
 def test_products_with_a_range_of_float16_stay_finite_but_sums_of_its_squares_do_not(cols: int) -> None:
     x = _x(_task("range", "powers_of_two"), "range", 64, cols, dtype="float16").double()
