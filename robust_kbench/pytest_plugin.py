@@ -4,6 +4,7 @@
     tasks/norm/rmsnorm/task.yaml::reference[bfloat16]    the audit: honest variants pass, wrong ones fail
     tasks/norm/rmsnorm/task.yaml::kernel[cpp_simd]       an evaluation at tier quick
 
+Kernels that are timed on this machine have the marker `timed`; what `-m "not timed"` leaves can run side by side.
 `--submission DIR` adds a submission of your own to its task. `--lane fast` keeps every spec, what the last commit or
 the working tree has changed, and an eighth of the rest that rotates from day to day.
 """
@@ -14,6 +15,7 @@ import datetime
 import hashlib
 import subprocess
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,7 @@ from robust_kbench.errors import KBenchError
 
 if TYPE_CHECKING:
     from robust_kbench.evaluate import Evaluator
-    from robust_kbench.schema.task import FloatDType
+    from robust_kbench.schema.task import DeviceKind, FloatDType
 
 _SHARES = 8
 _EVALUATOR = pytest.StashKey["Evaluator"]()
@@ -34,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("robust-kbench")
     group.addoption("--submission", action="append", default=[], metavar="DIR", help="also judge this submission")
     group.addoption("--lane", choices=("fast", "full"), default="full", help="fast: a sample of references and kernels")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the marker means."""
+    config.addinivalue_line("markers", "timed: measures a kernel, and must be alone on the machine")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -156,6 +163,8 @@ class KernelItem(_TaskItem):
         watched = folder if is_published else None
         item: KernelItem = cls.from_parent(parent, name=f"kernel[{folder.name}]", watched=watched)
         item.folder = folder
+        if _is_timed_here(folder):
+            item.add_marker(pytest.mark.timed)
         return item
 
     def runtest(self) -> None:
@@ -189,6 +198,24 @@ def _given_for(task: str, given: Iterable[str]) -> Iterator[Path]:
         if not folders:
             raise pytest.UsageError(f"--submission {path}: no submission.yaml there or below")
         yield from (folder.resolve() for folder in folders if read_submission(folder).file.task == task)
+
+
+@cache
+def _device() -> DeviceKind:
+    from robust_kbench.devices import open_device
+
+    return open_device("auto").kind
+
+
+def _is_timed_here(folder: Path) -> bool:
+    """Interpreted and emulated kernels are not: that says nothing about speed."""
+    from robust_kbench.registry import read_submission
+
+    try:
+        language = read_submission(folder).file.language
+    except KBenchError:
+        return False  # running the item says why
+    return language in ("python", "cpp") or _device() == "cuda"
 
 
 def _evaluator(config: pytest.Config) -> Evaluator:

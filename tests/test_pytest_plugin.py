@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from robust_kbench.devices.cuda import CudaDevice
 from robust_kbench.folders import data_folder
 
 TASKS = data_folder("tasks")
@@ -34,6 +35,19 @@ def test_a_task_is_collected_as_spec_references_and_kernels(tree: Path) -> None:
     assert "tasks/norm/rmsnorm/task.yaml::spec" in done.stdout
     assert "tasks/norm/rmsnorm/task.yaml::reference[bfloat16]" in done.stdout
     assert "tasks/norm/rmsnorm/task.yaml::kernel[cpp_simd]" in done.stdout
+
+
+@pytest.mark.skipif(CudaDevice.is_present(), reason="everything is timed on a GPU")
+def test_kernels_that_are_timed_here_can_be_left_for_a_quiet_machine(tree: Path) -> None:
+    timed, others = (
+        run_pytest("tasks", "--collect-only", "-m", which, cwd=tree).stdout for which in ("timed", "not timed")
+    )
+    for kernel in ("cpp_simd", "python_two_pass"):
+        assert f"kernel[{kernel}]" in timed
+        assert f"kernel[{kernel}]" not in others
+    for item in ("kernel[triton_tile]", "kernel[cuda_register_rows]", "spec", "reference[float32]"):
+        assert f"::{item}" in others
+        assert f"::{item}" not in timed
 
 
 def test_a_sound_task_passes(tree: Path) -> None:

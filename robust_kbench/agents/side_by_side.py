@@ -27,8 +27,10 @@ def each(
 ) -> Iterator[tuple[Item, Result | None]]:
     """What comes of each item, as it is ready; None where the process that was at it has been killed.
 
-    On a processor with too few cores for all, and on a GPU, they take turns at measuring, see machine_lock.
+    On a processor with too few cores for all, and on a GPU, they take turns at measuring, see machine_lock. Whoever
+    ends the iteration early, as Ctrl-C does, ends the processes: the pool would carry out all that is due first.
     """
+    others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
     with (
         TemporaryDirectory(prefix="kbench-") as folder,
@@ -38,11 +40,17 @@ def each(
         ) as processes,
     ):
         due = {processes.submit(work, item): item for item in items}
-        for future in as_completed(due):
-            try:
-                yield due[future], future.result()
-            except BrokenProcessPool:
-                yield due[future], None
+        try:
+            for future in as_completed(due):
+                try:
+                    yield due[future], future.result()
+                except BrokenProcessPool:
+                    yield due[future], None
+        except (KeyboardInterrupt, GeneratorExit):
+            processes.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
 
 
 def _shares(context: SpawnContext, jobs: int, device: str) -> Shares | None:

@@ -18,6 +18,7 @@ from robust_kbench.cli import (
     redteam,
     schema,
     sweep,
+    task,
     tasks,
     verify,
 )
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 app.command()(evaluate.evaluate)
 app.command()(tasks.tasks)
+app.command()(task.task)
 app.command()(audit.audit)
 app.command()(doctor.doctor)
 app.command()(profile.profile)

@@ -23,6 +23,7 @@ def audit(
     seed: Annotated[int | None, typer.Option(min=0, help="Other cases than the usual ones.")] = None,
     variants: Annotated[bool, typer.Option("--variants", help="A line for each variant.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Compare our rule with other benchmarks'; Markdown.")] = False,
+    page: Annotated[bool, typer.Option("--page", help="The registry with what was killed; Markdown.")] = False,
     soak: Annotated[
         int, typer.Option(min=0, metavar="N", help="Judge honest variants N times on fresh seeds, and nothing else.")
     ] = 0,
@@ -39,6 +40,8 @@ def audit(
     Exit code: 0 all admitted (--rules: always; --soak: no false rejection), 1 some not, 2 a wrong request or file. What
     --llm says changes none of this.
     """
+    if page and (rules or soak or dtype):
+        raise UsageError("--page is a document of its own, about all dtypes; leave out --rules, --soak and --dtype")
     units = _units(tasks, dtype)
     if soak:
         if llm is not None:
@@ -54,11 +57,16 @@ def audit(
     with _bar("audit", len(units)) as step:
         for examination in examine_all(units, jobs, seed=SEED if seed is None else seed, with_peers=rules):
             found.append(examination)
-            if not rules:
+            if not (rules or page):
                 _print(report.line(examination))
                 _print(report.table(examination) if variants else iter(()))
             step(1)
-    _print(comparison_table(found) if rules else report.summary(found))
+    if page:
+        from robust_kbench.audit import registry_page
+
+        _print(registry_page.page(found, {task.spec.name: task for task, _ in units}))
+    else:
+        _print(comparison_table(found) if rules else report.summary(found))
     if reviews is not None:
         _tell(*reviews, as_markdown=rules)
     sys.exit(int(not rules and not all(examination.is_admitted for examination in found)))

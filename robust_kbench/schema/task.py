@@ -32,6 +32,7 @@ LAW_INPUTS: Mapping[str, tuple[str, ...]] = {"dropout": ("x", "p", "seed"), "cat
 
 Expression = Annotated[str | int, Field(description="an integer, or integer arithmetic over axes")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+Tag = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=40)]
 TaskName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*/[a-z][a-z0-9_]*$", max_length=80)]
 
 ITEMSIZE: Mapping[str, int] = {
@@ -237,6 +238,7 @@ class Task(Strict):
         default=None, description="sizes with more than 2**31 elements in a tensor: tier final, where memory allows"
     )
     forward: TaskName | None = Field(default=None, description="of a backward op: the task that it differentiates")
+    tags: tuple[Tag, ...] = Field(default=(), description="words to find the task by: `kbench tasks --tag`")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -19,8 +19,9 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import Tier
 from robust_kbench.schema.task import Layout, Probe, Task, shape_of
 
-Kind = Literal["nearby", "layout", "probe", "property", "repeat"]
-KINDS: tuple[Kind, ...] = ("nearby", "layout", "probe", "property", "repeat")
+Kind = Literal["nearby", "layout", "probe", "nonfinite", "property", "repeat"]
+KINDS: tuple[Kind, ...] = ("nearby", "layout", "probe", "nonfinite", "property", "repeat")
+"""NaN and infinities are a kind of their own: among four other probes, a quick evaluation would mostly miss them."""
 
 _LEAST_SHARE = 7 / 8  # of the timed size of an axis, which one nearby has
 _ATTEMPTS = 50
@@ -28,12 +29,12 @@ _SPREAD: tuple[Layout, ...] = ("strided", "pitched")  # those that take more roo
 
 
 def due(tier: Tier, number: int, turn: int) -> Sequence[Kind]:
-    """What session `turn` of the timed case `number` looks at: two kinds, so that all sessions see each often enough.
+    """What session `turn` of the timed case `number` looks at: two kinds, so that three sessions see all.
 
     Tier quick has a single session for each case, which looks at all of them.
     """
     first = (number + turn) % len(KINDS)
-    return KINDS if tier == "quick" else (KINDS[first], KINDS[(first + 2) % len(KINDS)])
+    return KINDS if tier == "quick" else (KINDS[first], KINDS[(first + 3) % len(KINDS)])
 
 
 def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) -> Case | None:
@@ -55,6 +56,10 @@ def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) ->
         case "probe":
             possible = _probes(task, timed)
             return plain.model_copy(update={"probe": source.choice(possible)}) if possible else None
+        case "nonfinite":
+            # Where float64 is too costly, slices are judged, and which of them a NaN reaches is not known.
+            is_due = bool(probes.spoilable(task)) and not is_costly(task, timed)
+            return plain.model_copy(update={"probe": "nonfinite"}) if is_due else None
         case "property":
             return plain if task.properties and not is_costly(task, timed) else None
         case "repeat":
@@ -94,12 +99,8 @@ def _fits(task: Task, timed: Case, axes: Mapping[str, int]) -> bool:
 def _probes(task: Task, timed: Case) -> list[Probe]:
     """The probes that say something about sums as long as the timed ones."""
     length = probes.length_of(task, timed.axes)
-    found: list[Probe] = [
+    return [
         probe
         for probe in probes.VALUED
         if probe in task.probes and probes.applies(task, probe) and length <= probes.longest(task, probe, timed.dtype)
     ]
-    # Where float64 is too costly, slices are judged, and which of them a NaN reaches is not known.
-    if probes.spoilable(task) and not is_costly(task, timed):
-        found.append("nonfinite")
-    return found
