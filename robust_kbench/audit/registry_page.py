@@ -15,7 +15,6 @@ _HEADER = (
     "| op | what | dtypes | precision | flops | bytes moved | baselines | kernels | audit: killed |\n"
     "|---|---|---|---|---|---|---|---|---|"
 )
-_WRONG = ("non-answer", "mutant")
 _TITLES = {
     "kernelbench_level1": "KernelBench, level 1",
     "robust_kbench": "robust-kbench (original)",
@@ -65,7 +64,7 @@ def _kernels(task: str) -> str:
 
 
 def _verdict(examinations: Sequence[Examination]) -> str:
-    wrong = [tally for each in examinations for kind in _WRONG for tally in each.trial.of(kind)]
+    wrong = [tally for each in examinations for tally in each.trial.of("non-answer", "mutant")]
     killed = sum(bool(tally.refused) for tally in wrong)
     refused = [each.trial.dtype for each in examinations if not each.is_admitted]
     return f"{killed}/{len(wrong)}" + (f", *not admitted* in {', '.join(refused)}" if refused else "")

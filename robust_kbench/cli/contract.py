@@ -49,7 +49,7 @@ def _contract(task: Task) -> Iterator[str]:
 
 
 def _input(tensor: Input) -> str:
-    notes = [tensor.role] if tensor.role != "activation" else []
+    notes: list[str] = [tensor.role] if tensor.role != "activation" else []
     notes += [f"below {tensor.below}"] if tensor.below is not None else []
     notes += ["ascending"] if tensor.offsets else []
     notes += [f"= {tensor.value}"] if tensor.value is not None else []
