@@ -148,7 +148,7 @@ class ReferenceItem(_TaskItem):
         from robust_kbench.registry import read_task
 
         torch.set_num_threads(1)  # two threads on a busy machine wait for each other
-        if faults := examine(read_task(self.path.parent), self.dtype).faults:
+        if faults := examine(read_task(self.path.parent), self.dtype, in_full=False).faults:
             raise _Refused("\n".join(faults))
 
 

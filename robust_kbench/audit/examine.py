@@ -31,11 +31,15 @@ _SELDOM = 0.1  # of the cases may refuse it, those where its error happens to ad
 
 @dataclass(frozen=True)
 class Examination:
-    """What was found. `faults` refuse the task; `exempt`: variants that may pass, with the reason."""
+    """What was found. `faults` refuse the task; `exempt`: variants that may pass, with the reason.
+
+    `in_full`: wrong variants were tried on every case, so that figures about them mean something.
+    """
 
     trial: Trial
     faults: tuple[str, ...]
     exempt: Mapping[str, str]
+    in_full: bool = True
 
     @property
     def is_admitted(self) -> bool:
@@ -43,18 +47,20 @@ class Examination:
         return not self.faults
 
 
-def examine(task: LoadedTask, dtype: FloatDType, *, seed: int = SEED, with_peers: bool = False) -> Examination:
-    """Try everything on every case. Raises SpecError where the bank is malformed."""
+def examine(
+    task: LoadedTask, dtype: FloatDType, *, seed: int = SEED, with_peers: bool = False, in_full: bool = True
+) -> Examination:
+    """Try everything; `in_full`, on every case. Raises SpecError where the bank is malformed."""
     bank = load_bank(task)
     variants = [*own_variants(bank, dtype), *generic_variants(task.spec)]
     reasons = {name: by_dtype[dtype] for name, by_dtype in bank.exempt.items() if dtype in by_dtype}
     if unknown := sorted(set(reasons) - {variant.name for variant in variants}):
         raise SpecError(f"{task.folder / BANK_FILE}: EXEMPT: no variant {unknown[0]!r} in {dtype}")
     rounds = (audit_cases(task, dtype, seed + number) for number in range(_ROUNDS))
-    trial = try_variants(task, dtype, rounds, variants, exempt=reasons, with_peers=with_peers)
+    trial = try_variants(task, dtype, rounds, variants, exempt=reasons, with_peers=with_peers, in_full=in_full)
     drawn = [case for case in trial.cases if case.probe is None]
     faults = [*_thin(bank), *ailments(task, drawn), *wrong_gradients(task, drawn), *_faults(trial, reasons)]
-    return Examination(trial, tuple(faults), reasons)
+    return Examination(trial, tuple(faults), reasons, in_full)
 
 
 def audit_cases(task: LoadedTask, dtype: FloatDType, seed: int) -> tuple[Case, ...]:

@@ -24,11 +24,11 @@ def line(examination: Examination) -> Iterator[str]:
     trial = examination.trial
     verdict = "admitted" if examination.is_admitted else "REFUSED"
     honest, mutants = trial.of("honest"), trial.of("mutant")
-    near = [tally for tally in mutants if trial.is_near(tally)]
+    near = f", near ones {_killed([tally for tally in mutants if trial.is_near(tally)])}" if examination.in_full else ""
     yield (
         f"{verdict}  {trial.task} {trial.dtype}: {len(trial.cases)} cases; "
         f"honest {_alive(honest)}/{len(honest)} pass, largest error {max(t.largest for t in honest):.2f} of its limit; "
-        f"killed: non-answers {_killed(trial.of('non-answer'))}, mutants {_killed(mutants)}, near ones {_killed(near)}"
+        f"killed: non-answers {_killed(trial.of('non-answer'))}, mutants {_killed(mutants)}{near}"
     )
     yield from (f"  fault    {fault}" for fault in examination.faults)
     for tally in trial.tallies:
@@ -37,20 +37,29 @@ def line(examination: Examination) -> Iterator[str]:
 
 
 def summary(examinations: Sequence[Examination]) -> Iterator[str]:
-    """The registry in four lines. A variant counts once in every dtype, in the third line once in all."""
+    """The registry in two lines, in four if it was examined in full.
+
+    A variant counts once in every dtype, in the third line once in all.
+    """
     trials = [examination.trial for examination in examinations]
     admitted = sum(examination.is_admitted for examination in examinations)
     tasks = {trial.task for trial in trials}
     refused = {e.trial.task for e in examinations if not e.is_admitted}
     honest = [tally for trial in trials for tally in trial.of("honest")]
     mutants = [(trial, tally) for trial in trials for tally in trial.of("mutant")]
-    near = [tally for trial, tally in mutants if trial.is_near(tally)]
+    in_full = bool(examinations) and all(examination.in_full for examination in examinations)
+    near = [tally for trial, tally in mutants if trial.is_near(tally)] if in_full else []
     yield f"{len(tasks) - len(refused)}/{len(tasks)} tasks admitted ({admitted}/{len(examinations)} in their dtypes)"
     yield (
         f"honest variants {_alive(honest)}/{len(honest)} pass; killed: "
         f"non-answers {_killed([t for trial in trials for t in trial.of('non-answer')])}, "
-        f"mutants {_killed([tally for _, tally in mutants])}, near ones {_killed(near)}"
+        f"mutants {_killed([tally for _, tally in mutants])}" + (f", near ones {_killed(near)}" if in_full else "")
     )
+    if in_full:
+        yield from _in_full(trials)
+
+
+def _in_full(trials: Sequence[Trial]) -> Iterator[str]:
     yield (
         f"in the bank: {_distinct(trials, 'honest')} honest variants, {_distinct(trials, 'mutant')} mutants, "
         f"{_distinct(trials, 'near')} of them near in some dtype"

@@ -18,10 +18,10 @@ Result = TypeVar("Result")
 
 
 def examine_all(
-    units: Sequence[Unit], jobs: int, *, seed: int = SEED, with_peers: bool = False
+    units: Sequence[Unit], jobs: int, *, seed: int = SEED, with_peers: bool = False, in_full: bool = True
 ) -> Iterator[Examination]:
     """Every task and dtype, in order."""
-    calls = [(task, dtype, seed, with_peers) for task, dtype in units]
+    calls = [(task, dtype, seed, with_peers, in_full) for task, dtype in units]
     return in_processes(_examine, calls, jobs)
 
 
@@ -41,8 +41,8 @@ def in_processes(function: Callable[..., Result], calls: Sequence[tuple[object, 
             executor.shutdown(cancel_futures=True)  # a pool that nobody waits for may end after the interpreter
 
 
-def _examine(task: LoadedTask, dtype: FloatDType, seed: int, with_peers: bool) -> Examination:
-    return examine(task, dtype, seed=seed, with_peers=with_peers)
+def _examine(task: LoadedTask, dtype: FloatDType, seed: int, with_peers: bool, in_full: bool) -> Examination:
+    return examine(task, dtype, seed=seed, with_peers=with_peers, in_full=in_full)
 
 
 def _one_thread() -> None:

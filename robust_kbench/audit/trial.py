@@ -31,17 +31,19 @@ def try_variants(
     *,
     exempt: Collection[str] = (),
     with_peers: bool = False,
+    in_full: bool = True,
 ) -> Trial:
     """Judge every variant on every case of the first round; the rest is for wrong ones that a layout has not refused.
 
-    `exempt` names variants that are not pursued further than that.
+    `exempt` names variants that are not pursued further than that. Not `in_full`, wrong ones are judged in a layout
+    until it has refused them, in the first round already: enough to admit a task, not to say how near they are.
     """
     tryout = _Tryout(task, variants, PEERS if with_peers else ())
     first_round = 0
     for number, suite in enumerate(rounds):
         if number == 0:
             first_round = len(suite)
-            tryout.judge_all(suite)
+            tryout.judge_all(suite, until_refused=set() if in_full else tryout.wrong - set(exempt))
         elif not tryout.pursue(suite, exempt, is_patient=number < _PATIENCE):
             break
     tallies = tuple(tally for _, tally in tryout.pairs)
@@ -57,10 +59,16 @@ class _Tryout:
         self.cases: list[Case] = []
         self._family = Family(task.spec.properties)
 
-    def judge_all(self, suite: Sequence[Case]) -> None:
-        """Every variant on every case."""
+    @property
+    def wrong(self) -> set[str]:
+        """Names of the variants that have to be refused."""
+        return {tally.name for _, tally in self.pairs if tally.kind != "honest"}
+
+    def judge_all(self, suite: Sequence[Case], until_refused: Collection[str]) -> None:
+        """Every variant on every case; those in `until_refused` on none of a layout that has refused them."""
         for case in suite:
-            self._judge(case, self.pairs)
+            alive = [tally.name for _, tally in self._alive(self.pairs, case.layout)]
+            self._judge(case, [p for p in self.pairs if p[1].name not in until_refused or p[1].name in alive])
 
     def pursue(self, suite: Sequence[Case], exempt: Collection[str], *, is_patient: bool) -> bool:
         """Wrong variants alone, on cases of layouts that have not refused them, beside the honest ones.

@@ -21,7 +21,7 @@ def audit(
     tasks: Annotated[list[str] | None, typer.Argument(help="Names of tasks, or their folders; default: all.")] = None,
     dtype: Annotated[str | None, typer.Option(help="Only this dtype.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Other cases than the usual ones.")] = None,
-    variants: Annotated[bool, typer.Option("--variants", help="A line for each variant.")] = False,
+    variants: Annotated[bool, typer.Option("--variants", help="A line for each variant, tried on every case.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Compare our rule with other benchmarks'; Markdown.")] = False,
     page: Annotated[bool, typer.Option("--page", help="The registry with what was killed; Markdown.")] = False,
     soak: Annotated[
@@ -55,7 +55,8 @@ def audit(
 
     found = []
     with _bar("audit", len(units)) as step:
-        for examination in examine_all(units, jobs, seed=SEED if seed is None else seed, with_peers=rules):
+        seed = SEED if seed is None else seed
+        for examination in examine_all(units, jobs, seed=seed, with_peers=rules, in_full=rules or page or variants):
             found.append(examination)
             if not (rules or page):
                 _print(report.line(examination))

@@ -138,7 +138,7 @@ def _begin(asked: _Asked, tier: Any) -> Path:
 
     from robust_kbench.agents import evolution, preset
     from robust_kbench.agents.budget import parse_limits
-    from robust_kbench.agents.providers import opening
+    from robust_kbench.agents.providers import improver, opening
     from robust_kbench.devices import open_device
     from robust_kbench.errors import UsageError
     from robust_kbench.registry import load_task
@@ -165,6 +165,12 @@ def _begin(asked: _Asked, tier: Any) -> Path:
     )  # fmt: skip
     evolution.begin(folder, file, start, price_file=asked.prices)
     typer.echo(f"{folder}: {agent.name} on {task.spec.name}, {device}, seed {seed}", err=True)
+    if improver.FORM in asked.llm and not (start and improver.can_improve(start)):
+        typer.echo(
+            f"warning: {improver.FORM} changes constants that a kernel names in `// choices:` lines, and this start "
+            "names none: every call will be in vain; use --start demo, or another --llm",
+            err=True,
+        )
     return folder
 
 

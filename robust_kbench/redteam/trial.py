@@ -128,7 +128,8 @@ class Proving:
                 ending = self.attack(attack, twin, attack.header.stopped_by)
             if ending.succeeded:
                 break
-            self._naive_twins.pop(twin.name, None)  # it may have been that one which was disturbed
+            self._twins.pop(twin.name, None)  # it may have been that one which was disturbed
+            self._naive_twins.pop(twin.name, None)
         return ending
 
     def against_naive(self, attack: Attack, twin: Honest) -> Ending:

@@ -123,6 +123,28 @@ def test_a_line_says_who_is_admitted_and_why_not(found: list[Examination]) -> No
     assert "  fault    zeros is always the right answer" in bad
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["", "return x * weight + 1=return weight * x * (1 + 2 ** -23)", "return weight * x=return weight * x * 1.001"],
+)
+def test_in_brief_the_same_is_said_with_less_work(tmp_path: Path, change: str) -> None:
+    task = write_task(tmp_path, bank=BANK.replace(*change.split("=")) if change else BANK)
+    full, brief = (examine(task, "float32", in_full=in_full) for in_full in (True, False))
+    assert (brief.is_admitted, full.is_admitted) == (not change, not change)
+    for one, other in zip(full.trial.tallies, brief.trial.tallies, strict=True):
+        assert bool(one.refused) == bool(other.refused), one.name
+        if one.kind == "honest":
+            assert [each.case for each in one.outcomes] == [each.case for each in other.outcomes]
+    zeros = next(tally for tally in brief.trial.tallies if tally.name == "zeros")
+    assert len(zeros.outcomes) <= len({case.layout for case in brief.trial.cases})
+
+
+def test_in_brief_nothing_is_said_about_how_near_mutants_are(tmp_path: Path) -> None:
+    brief = examine(write_task(tmp_path), "float32", in_full=False)
+    assert "near" not in "\n".join(line(brief))
+    assert len(list(summary([brief]))) == 2
+
+
 def test_the_table_names_every_variant_that_applies(found: list[Examination]) -> None:
     rows = list(table(found[0]))
     (row,) = [row for row in rows if " scaled " in row]

@@ -110,6 +110,13 @@ def test_a_word_that_is_no_command_is_a_task(asked: Asked) -> None:
     assert [file.task for file in asked.files.values()] == ["norm/rmsnorm"] * 2
 
 
+def test_rules_that_find_nothing_to_change_are_announced(asked: Asked) -> None:
+    assert "warning: improver changes constants" in begun().stderr
+    assert "warning: improver changes constants" in begun("--start", "reference", "--out", "other").stderr
+    assert "warning" not in begun("--start", "demo", "--out", "third").stderr
+    assert len(asked.files) == 3
+
+
 def test_options_may_come_before_the_task(asked: Asked) -> None:
     assert evolve("--llm", "improver", "--device", "cpu", "norm/rmsnorm").exit_code == 0
     assert asked.file.task == "norm/rmsnorm"

@@ -84,6 +84,25 @@ def test_what_noise_can_hide_is_armed_by_one_success_in_three(
     assert tried == [attack.header.stopped_by] * tries
 
 
+def test_a_gain_that_did_not_show_is_looked_for_against_a_twin_that_is_measured_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    attack = next(each for each in ATTACKS if each.header.aim == "time" and not each.header.naive)
+    twin = TWINS[attack.header.twin]
+    stale: list[bool] = []
+
+    def fail(self: Proving, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
+        stale.append(twin.name in self._twins)
+        self._twins[twin.name] = None
+        return Ending(attack, off, "passed", "", succeeded=False)
+
+    monkeypatch.setattr(Proving, "attack", fail)
+    with Proving() as proving:
+        proving._twins[twin.name] = None
+        assert not proving.arm(attack, twin).succeeded
+    assert stale == [True, False, False]
+
+
 def test_targets_show_what_was_done_to_them_and_leave_nothing_behind() -> None:
     from specimens import make_record
 

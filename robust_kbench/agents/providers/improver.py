@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from robust_kbench.agents.context import fenced
 from robust_kbench.agents.providers.protocol import Reply, Request
 from robust_kbench.agents.replies import BEGIN, END
+from robust_kbench.schema.submission import Submission
 
+FORM = "improver"
 NAME = "improver (rules, no language model)"
 _CHOICE = re.compile(
     r"^(?P<head>[ \t]*(?:(?:static )?constexpr \w+ )?(?P<name>\w+) = )(?P<value>[\w.-]+)"
@@ -46,6 +48,11 @@ class _Shown:
     language: str
     code: str
     has_failed: bool
+
+
+def can_improve(start: Submission) -> bool:
+    """Whether the kernel names choices."""
+    return any(_choices(text) for text in start.sources.values())
 
 
 class Improver:

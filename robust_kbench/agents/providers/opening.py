@@ -21,7 +21,7 @@ _USUAL = 1.0  # the temperature of chat models where nobody asks for another
 def forms() -> str:
     """All that can stand behind `--llm`."""
     lines = [f"{name}:MODEL" for name in (_TUNED, _PLAIN, *sorted(command.shipped()))]
-    return ", ".join([*lines, "command:FILE#NAME:MODEL", "mailbox:DIR", "replay:RUN", "improver"])
+    return ", ".join([*lines, "command:FILE#NAME:MODEL", "mailbox:DIR", "replay:RUN", improver.FORM])
 
 
 def open_provider(text: str) -> tuple[str, Provider]:
@@ -41,7 +41,7 @@ def open_provider(text: str) -> tuple[str, Provider]:
         return mailbox.NAME, mailbox.Mailbox(Path(rest))
     if kind == "replay" and rest:
         return _replay(rest)
-    if text == "improver":
+    if text == improver.FORM:
         return improver.NAME, improver.Improver()
     raise UsageError(f"--llm {shown(text)[:80]!r}: names no provider; there are {forms()}")
 
@@ -67,7 +67,7 @@ def deviations(preset: Preset, texts: Sequence[str]) -> tuple[str, ...]:
     found = []
     for text in dict.fromkeys(texts):
         kind, name = text.partition(":")[0], shown(text)[:80]
-        if kind == "improver":
+        if kind == improver.FORM:
             found.append("improver: rules answer, and no language model")
         elif kind == "replay":
             found.append(f"{name}: answers come from the journal of another run")
@@ -79,7 +79,7 @@ def deviations(preset: Preset, texts: Sequence[str]) -> tuple[str, ...]:
 
 def described(text: str) -> str:
     """For people: who answers. What is no language model says so."""
-    return improver.NAME if text == "improver" else shown(text)
+    return improver.NAME if text == improver.FORM else shown(text)
 
 
 def _roles(preset: Preset) -> Iterable[Role]:
