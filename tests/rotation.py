@@ -14,8 +14,12 @@ _SHARES = 8
 
 def rotating(names: Iterable[str]) -> list[Any]:
     """`names` for `pytest.mark.parametrize`, those that are not due today marked as slow."""
-    due = today() % _SHARES
-    return [name if _share(name) == due else pytest.param(name, marks=pytest.mark.slow) for name in names]
+    return [name if is_due(name) else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+def is_due(name: str) -> bool:
+    """Whether the fast lane has it today."""
+    return _share(name) == today() % _SHARES
 
 
 def today() -> int:

@@ -12,6 +12,7 @@ from typing import get_args
 
 import pytest
 from conftest import needs_compiler
+from rotation import is_due
 
 from robust_kbench.agents import preset as presets
 from robust_kbench.agents import run
@@ -42,8 +43,11 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
-_MINUTES = {"agents.md"}  # an evolution is several evaluations
-_COMMANDS = [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name in _MINUTES)) for page in PAGES]
+_ALWAYS = {"README.md"}  # the other pages rotate: their evaluations take minutes
+_COMMANDS = [
+    pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name not in _ALWAYS and not is_due(page.name)))
+    for page in PAGES
+]
 
 
 @needs_compiler

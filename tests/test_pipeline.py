@@ -90,6 +90,7 @@ def test_a_destination_submission_passes(evaluator: Evaluator, submit: Submit) -
     assert record.status is Status.PASSED, record.reason
 
 
+@pytest.mark.slow
 def test_a_kernel_that_wastes_time_is_slower_than_eager(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(SLOW), tier="quick")
     assert record.status is Status.PASSED, record.reason
@@ -113,6 +114,7 @@ def test_bfloat16_under_the_interpreter_is_neither_accepted_nor_refused(evaluato
     assert statuses == {("float32", "passed"), ("bfloat16", "not_checked")}
 
 
+@pytest.mark.slow
 def test_a_replay_draws_the_same_cases_with_the_same_inputs(evaluator: Evaluator, submit: Submit) -> None:
     first = evaluator.evaluate(submit(HONEST), tier="quick")
     again = evaluator.evaluate(submit(HONEST), tier="quick", seed=first.seed)

@@ -16,7 +16,7 @@ from robust_kbench import signing, store
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.record import MAX_RECORD_BYTES, RunRecord, Signature, Status
-from robust_kbench.signing import PrivateKey, digest_of, seal, standing
+from robust_kbench.signing import PrivateKey, digest_of, is_signed, seal, standing
 from robust_kbench.worker import readable
 
 KEY, OTHER = PrivateKey(bytes(range(32))), PrivateKey(bytes(32))
@@ -101,6 +101,25 @@ def test_a_signature_is_of_a_record_and_of_nothing_else() -> None:
     bare = KEY.sign(digest.encode())
     forged = make_record(digest=digest, signature=Signature(key=KEY.public, value=bare))
     assert standing(forged) == (False, None)
+
+
+@pytest.mark.parametrize("sign", [0x00, 0x80])
+@pytest.mark.parametrize(
+    "point",
+    [
+        "00" * 32,
+        "01" + "00" * 31,
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "ec" + "ff" * 30 + "7f",
+    ],
+)
+def test_a_key_for_which_anybody_can_sign_signs_nothing(point: str, sign: int) -> None:
+    key = bytes.fromhex(point)
+    key = bytes([*key[:-1], key[-1] | sign])
+    of_nothing = "01" + "00" * 63  # the neutral point and zero: true where the message's hash times the key is neutral
+    messages = [f"message {number}".encode() for number in range(64)]
+    assert not any(is_signed(message, key.hex(), of_nothing) for message in messages)
 
 
 def test_who_takes_the_signature_off_leaves_a_record_that_nobody_has_signed() -> None:

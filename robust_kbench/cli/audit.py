@@ -56,7 +56,7 @@ def audit(
     found = []
     with _bar("audit", len(units)) as step:
         seed = SEED if seed is None else seed
-        for examination in examine_all(units, jobs, seed=seed, with_peers=rules, in_full=rules or page or variants):
+        for examination in examine_all(units, jobs, seed=seed, with_peers=rules, in_full=rules or variants):
             found.append(examination)
             if not (rules or page):
                 _print(report.line(examination))

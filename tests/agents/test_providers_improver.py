@@ -107,6 +107,7 @@ def test_every_preset_spends_its_budget_on_kernels_that_get_faster(name: str, tm
         assert len({node.candidate.code for node in made}) > 4
 
 
+@pytest.mark.slow
 def test_search_finds_the_fastest_setting_far_more_often_than_a_look_at_the_start(tmp_path: Path) -> None:
     found = Counter[str]()
     for name in presets.names():

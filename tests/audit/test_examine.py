@@ -25,6 +25,7 @@ def test_a_sound_task_is_admitted(tmp_path: Path) -> None:
     assert all(tally.refused for tally in found.trial.of("mutant", "non-answer"))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_examination(tmp_path: Path) -> None:
     task = write_task(tmp_path)
     assert examine(task, "float16", seed=3) == examine(task, "float16", seed=3)

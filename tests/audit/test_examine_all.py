@@ -26,6 +26,7 @@ def test_no_process_outlives_the_results(wanted: int) -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     task = write_task(tmp_path)
     units = [(task, dtype) for dtype in task.spec.dtypes]

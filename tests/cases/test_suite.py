@@ -91,6 +91,7 @@ def test_every_timed_case_is_a_binding_of_the_device_in_every_dtype(task: Task, 
     assert sorted((case.dtype, tuple(case.axes.items())) for case in timed) == sorted(wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dense", [False, True], ids=["strided", "dense"])
 def test_in_a_full_suite_every_dtype_meets_every_distribution(dense: bool) -> None:
     met = {
@@ -107,6 +108,7 @@ def test_even_a_quick_suite_meets_every_distribution(dense: bool) -> None:
     assert {name: set(SPECS[name].distributions) - found for name, found in met.items()} == dict.fromkeys(met, set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dense", [False, True], ids=["strided", "dense"])
 def test_a_dtype_in_a_layout_meets_no_distribution_twice_before_it_has_met_all(dense: bool) -> None:
     repeated = []

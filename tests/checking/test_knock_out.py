@@ -84,7 +84,10 @@ def test_on_the_open_track_nobody_asks(evaluator: Evaluator, submit: Submit) -> 
     assert (record.status, record.track) == ("passed", "open"), record.reason
 
 
-@pytest.mark.parametrize(("source", "language", "abi"), [(HONEST, "triton", "value"), (CUDA, "cuda", "c")])
+@pytest.mark.parametrize(
+    ("source", "language", "abi"),
+    [pytest.param(HONEST, "triton", "value", marks=pytest.mark.slow), (CUDA, "cuda", "c")],
+)
 def test_kernels_that_do_the_work_pass(
     source: str, language: str, abi: str, evaluator: Evaluator, submit: Submit
 ) -> None:

@@ -57,6 +57,7 @@ def test_a_line_for_each_variant_on_demand() -> None:
     assert any(line.startswith(" non-answer zeros") for line in done.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_the_rules_are_printed_as_one_document() -> None:
     done = audit("norm/rmsnorm", "--dtype", "float32", "--rules")
     assert done.returncode == 0
@@ -65,6 +66,7 @@ def test_the_rules_are_printed_as_one_document() -> None:
     assert "admitted" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_soak_prints_the_largest_error_and_can_be_repeated() -> None:
     first, second = (audit("norm/rmsnorm", "--dtype", "float32", "--soak", "50", "--seed", "3") for _ in range(2))
     assert first.returncode == 0, first.stdout

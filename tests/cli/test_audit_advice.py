@@ -126,6 +126,7 @@ def test_a_provider_that_does_not_exist_is_told_before_anything_is_audited() -> 
     assert done.stderr.startswith("error: ")
 
 
+@pytest.mark.slow
 def test_the_whole_way_with_a_real_audit_and_a_provider_of_the_package() -> None:
     without, advised = audited(), audited("--llm", "improver")
     assert (without.returncode, advised.returncode) == (0, 0), advised.stderr

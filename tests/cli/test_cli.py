@@ -132,7 +132,9 @@ def test_a_wrong_request_gets_one_clear_line(arguments: list[str], message: str,
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("language", ["python", pytest.param("cpp", marks=needs_compiler), "triton"])
+@pytest.mark.parametrize(
+    "language", ["python", pytest.param("cpp", marks=needs_compiler), pytest.param("triton", marks=pytest.mark.slow)]
+)
 def test_a_scaffolded_submission_passes(language: str, tmp_path: Path) -> None:
     written = kbench("new", "norm/rmsnorm", "mine", "--language", language, cwd=tmp_path)
     assert written.returncode == 0, written.stderr

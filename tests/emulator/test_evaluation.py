@@ -11,6 +11,7 @@ from robust_kbench import emulation
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.folders import data_folder
 from robust_kbench.registry import read_submission
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import RunRecord, Status, Tier
 
 pytestmark = needs_compiler
@@ -35,14 +36,15 @@ extern "C" void rmsnorm(
     if (rows * cols > 0) normalise<<<rows, 128, 0, stream>>>(x, weight, y, cols);
 }
 """
-SEED, CASE = 20, 22  # 15 rows of 847 columns: every thread has work
+SEED = 20
+CASE = Case(axes={"rows": 15, "cols": 847}, dtype="float32", seed=SEED)  # every thread has work
 
 
 def evaluated(evaluator: Evaluator, submit: Submit, old: str = "", new: str = "", *, tier: Tier = "quick") -> RunRecord:
     """The record of one case; the others would tell the same."""
     assert old in KERNEL
     kernel = submit(KERNEL.replace(old, new, 1), language="cuda", abi="c")
-    return evaluator.evaluate(kernel, tier=tier, seed=SEED, case=CASE)
+    return evaluator.evaluate(kernel, tier=tier, case=CASE)
 
 
 def line_of(text: str, source: str = KERNEL) -> int:

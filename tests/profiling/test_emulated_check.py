@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from conftest import Submit, needs_compiler
 
 from robust_kbench.contestant import build
@@ -45,6 +46,7 @@ def check(submission: Submission) -> SanitizerReport:
         return emulated.check(TASK, contestant, "float32", device, pool)
 
 
+@pytest.mark.slow
 def test_a_missing_barrier_is_found_with_its_line(submit: Submit) -> None:
     report = check(submit(RACY, language="cuda", abi="c"))
     line = RACY.splitlines().index("    for (int i = 0; i < 64; ++i) total += partial[i];") + 1
