@@ -65,10 +65,17 @@ class _Tryout:
         return {tally.name for _, tally in self.pairs if tally.kind != "honest"}
 
     def judge_all(self, suite: Sequence[Case], until_refused: Collection[str]) -> None:
-        """Every variant on every case; those in `until_refused` on none of a layout that has refused them."""
+        """Every variant on every case; those in `until_refused` on none of a layout that has refused them.
+
+        But in a drawn case each must have differed from PyTorch, too: else it would seem that it never does.
+        """
         for case in suite:
-            alive = [tally.name for _, tally in self._alive(self.pairs, case.layout)]
-            self._judge(case, [p for p in self.pairs if p[1].name not in until_refused or p[1].name in alive])
+            alive = {tally.name for _, tally in self._alive(self.pairs, case.layout)}
+            needed = {tally.name for _, tally in self.pairs if tally.name in alive or not self._has_differed(tally)}
+            self._judge(case, [p for p in self.pairs if p[1].name not in until_refused or p[1].name in needed])
+
+    def _has_differed(self, tally: Tally) -> bool:
+        return any(not each.is_equal for each in tally.sized if self.cases[each.case].probe is None)
 
     def pursue(self, suite: Sequence[Case], exempt: Collection[str], *, is_patient: bool) -> bool:
         """Wrong variants alone, on cases of layouts that have not refused them, beside the honest ones.

@@ -141,6 +141,10 @@ def test_in_brief_the_same_is_said_with_less_work(tmp_path: Path, change: str) -
     assert len(zeros.outcomes) <= len({case.layout for case in brief.trial.cases})
 
 
+def test_in_brief_what_a_probe_refuses_is_still_seen_to_differ_from_pytorch_elsewhere() -> None:
+    assert examine(load_task("matmul/transposed_a"), "float32", in_full=False).faults == ()
+
+
 def test_in_brief_nothing_is_said_about_how_near_mutants_are(tmp_path: Path) -> None:
     brief = examine(write_task(tmp_path), "float32", in_full=False)
     assert "near" not in "\n".join(line(brief))

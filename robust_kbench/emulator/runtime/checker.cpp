@@ -108,13 +108,17 @@ void check_race(const Access& access, Shadow& shadow, std::size_t offset, std::u
     }
 }
 
-// Libraries write to tensors of PyTorch's without telling us. What still looks like the poison, nobody has written.
-bool host_may_have_written(const Access& access) {
+// Libraries write to tensors of PyTorch's without telling us. What still looks like the poison, nobody has written; but
+// of two bytes that is no wonder, so the neighbours count that no kernel has written either. `offset`: in the shadow.
+bool host_may_have_written(const Access& access, Shadow& shadow, std::size_t offset) {
+    constexpr std::size_t kNeighbours = 16;
     const Allocation* found = find_allocation(access.address);
     if (!found || found->is_exact || !found->holds(access.address, access.size)) return false;
-    const auto* bytes = static_cast<const char*>(const_cast<const void*>(access.address));
-    for (std::size_t i = 0; i < access.size; ++i) {
-        if (bytes[i] != poison_at(bytes + i - found->start)) return true;
+    const char* start = static_cast<const char*>(const_cast<const void*>(access.address));
+    const std::size_t before = std::min({kNeighbours, offset, static_cast<std::size_t>(start - found->start)});
+    const char* end = start + access.size + kNeighbours;
+    for (const char* byte = start - before; byte < end && found->holds(byte, 1); ++byte) {
+        if (*byte != poison_at(byte - found->start) && !shadow.is_written(offset + (byte - start), 1)) return true;
     }
     return false;
 }
@@ -124,7 +128,7 @@ void check_initialised(const Access& access, Shadow& shadow, std::size_t offset,
                        const std::string& name) {
     if (access.writes && !access.atomic) {
         shadow.mark_written(offset, access.size);
-    } else if (!shadow.is_written(offset, access.size) && !host_may_have_written(access)) {
+    } else if (!shadow.is_written(offset, access.size) && !host_may_have_written(access, shadow, offset)) {
         report(shared ? "uninitialised_shared" : "uninitialised_global",
                text_of(access) + " at offset " + std::to_string(shown) + " of " + name + " that nothing has written",
                access.place);
