@@ -39,8 +39,8 @@ def each(
             jobs, context, initializer=_prepare, initargs=(_shares(context, jobs, device), folder)
         ) as processes,
     ):
-        due = {processes.submit(work, item): item for item in items}
         try:
+            due = {processes.submit(work, item): item for item in items}
             for future in as_completed(due):
                 try:
                     yield due[future], future.result()
