@@ -43,11 +43,14 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
-_ALWAYS = {"README.md"}  # the other pages rotate: their evaluations take minutes
-_COMMANDS = [
-    pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page.name not in _ALWAYS and not is_due(page.name)))
-    for page in PAGES
-]
+_ALWAYS, _MINUTES = {"README.md"}, {"agents.md", "guide.md", "profile.md"}  # the others rotate: evaluations take time
+
+
+def is_slow(page: str) -> bool:
+    return page in _MINUTES or (page not in _ALWAYS and not is_due(page))
+
+
+_COMMANDS = [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * is_slow(page.name)) for page in PAGES]
 
 
 @needs_compiler

@@ -13,7 +13,7 @@ from pathlib import Path
 from robust_kbench.agents import side_by_side
 
 _PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
 from robust_kbench.agents import side_by_side
 
 def nap(name):
@@ -21,6 +21,7 @@ def nap(name):
     time.sleep(600)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background jobs ignore it
     for _ in side_by_side.each(nap, range(20), jobs=2, device="cuda"):
         pass
 """

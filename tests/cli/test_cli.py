@@ -60,6 +60,7 @@ def test_json_prints_one_record_and_nothing_else(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_an_incorrect_result_and_its_smallest_case_are_explained_and_can_be_reproduced(tmp_path: Path) -> None:
     folder = write_submission(tmp_path / "zeros", ZEROS)
     done = kbench("evaluate", folder, "--device", "cpu", "--tier", "quick")

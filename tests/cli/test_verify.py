@@ -33,6 +33,7 @@ def kernel(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_record_is_judged_verified_and_shown_as_confirmed(config: Path, kernel: Path, tmp_path: Path) -> None:
     public = kbench("keygen", config=config).stdout.strip()
     path = tmp_path / "store.jsonl"
