@@ -275,6 +275,7 @@ class _Run:
             measured = measure(
                 self._task.spec, contestants, suite.timed, self._tier,
                 judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
+                is_doubtful=guards.needs_confirmation,
             )  # fmt: skip
         self._outcome.is_timed = True
         self._outcome.timings = [self._held_to_the_floor(timing) for timing in measured.timings]

@@ -39,3 +39,9 @@ GUARDS: tuple[Guard, ...] = (
 def inspect(seen: Sequence[Observation]) -> tuple[Finding, ...]:
     """All findings of all guards, one per guard and kind at most, since a thousand equal ones say no more."""
     return tuple(finding for guard in GUARDS for finding in guard(seen))
+
+
+def needs_confirmation(seen: Sequence[Observation]) -> bool:
+    """Whether all that speaks against a session is when its worker woke up, which may also be the machine's doing."""
+    rejecting = {finding.guard for finding in inspect(seen) if finding.severity == "reject"}
+    return rejecting == {"clock"}

@@ -95,7 +95,9 @@ class Session(Strict):
 
     samples: dict[str, str] = Field(description="contestant -> base64 of little-endian uint32 nanoseconds")
     foreign_load: float = Field(description="share of a core that other processes used meanwhile")
-    repeated: int = Field(default=0, description="how often the session was repeated because of foreign load")
+    repeated: int = Field(
+        default=0, description="how often it was repeated: others were at work, or its worker dawdled"
+    )
     stop: StopReason = Field(default="rounds", description="why it ended: never because of a sign or a significance")
     first_call_us: dict[str, float] = Field(default_factory=dict, description="contestant -> its first, untimed call")
     hot_us: dict[str, float] = Field(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from robust_kbench import machine_lock
 from robust_kbench.cases.bank import Bank
@@ -27,7 +28,11 @@ from robust_kbench.timing.session import TimingSession
 
 _PATIENCE = 2  # sessions that stay loaded however often they are repeated: the machine is simply busy
 _REPEATS: dict[Tier, int] = {"quick": 0, "full": 2, "final": 2}
+_CONFIRMATIONS = 2  # sessions that may take the place of one in which the worker seemed to dawdle
 _CALL_TIMEOUT_S = 180.0  # a compiled baseline compiles during its first call
+
+Doubt = Callable[[Sequence[Observation]], bool]
+"""Whether what was seen in a session must be confirmed by another one."""
 
 
 @dataclass
@@ -41,6 +46,7 @@ class Measured:
     agreements: list[Agreement] = field(default_factory=list)
     failure: str = ""
     loaded_sessions: int = 0
+    is_doubt_confirmed: bool = False
 
 
 def measure(
@@ -54,6 +60,7 @@ def measure(
     device: Device,
     watch: Stopwatch,
     progress: Progress,
+    is_doubtful: Doubt,
 ) -> Measured:
     """Measure every timed case. Stops at the first one on which the candidate fails."""
     measured = Measured()
@@ -75,7 +82,7 @@ def measure(
                         spots=spot_checks.due(tier, number, turn),
                     ).run()  # fmt: skip
 
-                _measure_case(case, plan, _REPEATS[tier], session, measured)
+                _measure_case(case, plan, _REPEATS[tier], session, measured, is_doubtful)
                 if measured.failure:
                     break
             progress("timed bindings", len(cases), len(cases))
@@ -99,15 +106,20 @@ def _share(
 
 
 def _measure_case(
-    case: Case, plan: Plan, repeats: int, run: Callable[[int], SessionResult], measured: Measured
+    case: Case,
+    plan: Plan,
+    repeats: int,
+    run: Callable[[int], SessionResult],
+    measured: Measured,
+    is_doubtful: Doubt,
 ) -> None:
     sessions: list[Session] = []
     logs: list[list[float]] = []
     while len(sessions) < plan.sessions or plan.wants_more(logs):
-        repeated = 0
-        result = run(len(sessions))
+        result, repeated = _confirmed(partial(run, len(sessions)), measured, is_doubtful)
         while _is_loaded(result) and repeated < repeats and measured.loaded_sessions < _PATIENCE:
-            result, repeated = run(len(sessions)), repeated + 1
+            result, again = _confirmed(partial(run, len(sessions)), measured, is_doubtful)
+            repeated += 1 + again
         measured.loaded_sessions += _is_loaded(result)
         measured.findings += [_disturbed(result.disturbance)] if result.disturbance else []
         measured.seen += result.seen
@@ -120,6 +132,21 @@ def _measure_case(
         sessions.append(result.as_record(repeated))
         logs.append(result.logs())
     measured.timings.append(Timing(axes=case.axes, dtype=case.dtype, sessions=tuple(sessions)))
+
+
+def _confirmed(run: Callable[[], SessionResult], measured: Measured, is_doubtful: Doubt) -> tuple[SessionResult, int]:
+    """A session that is not doubtful, or the last of three that all are; and how many were thrown away before it.
+
+    An honest worker may dawdle in one session, on a processor that others use. Who does so on purpose gains nothing
+    from the sessions in which it does not: only those count. Once a doubt is confirmed, no further session is repeated.
+    """
+    result, repeated = run(), 0
+    while not result.failure and not measured.is_doubt_confirmed and is_doubtful(result.seen):
+        if repeated == _CONFIRMATIONS:
+            measured.is_doubt_confirmed = True
+        else:
+            result, repeated = run(), repeated + 1
+    return result, repeated
 
 
 def _distinct(findings: Sequence[Finding]) -> list[Finding]:

@@ -1,0 +1,98 @@
+"""A session against which only the worker's waking speaks is measured anew before anybody is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from specimens import make_observation
+
+from robust_kbench import guards
+from robust_kbench.devices import open_device
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.verdict import Judge
+from robust_kbench.registry import load_task
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.record import Tier, decode_samples
+from robust_kbench.stopwatch import Stopwatch
+from robust_kbench.timing import measure as measuring
+from robust_kbench.timing.measure import Measured, measure
+from robust_kbench.timing.result import SessionResult
+
+TIMED = Case(axes={"rows": 96, "cols": 64}, dtype="float32", seed=1, role="timed")
+PROMPT, LATE = 30_000, 4_000_000
+
+
+def seen_in_a_session(wake_ns: int, **changes: Any) -> list[Observation]:
+    return [make_observation(role="timed", peer_wake_ns=PROMPT, wake_ns=wake_ns, **changes) for _ in range(9)]
+
+
+def measured_with(
+    monkeypatch: pytest.MonkeyPatch, wakings: Sequence[int], tier: Tier = "quick", failure: str = ""
+) -> tuple[Measured, int]:
+    """What comes of sessions whose workers wake up so late, one after the other, and how many of them were needed."""
+    left = iter(wakings)
+    used: list[int] = []
+
+    class Session:
+        def __init__(self, *_: object, **__: object) -> None:
+            used.append(next(left))
+
+        def run(self) -> SessionResult:
+            samples = {"candidate": [used[-1]] * 9, "eager": [2 * LATE] * 9}
+            return SessionResult(samples, seen_in_a_session(used[-1]), failure=failure)
+
+    monkeypatch.setattr(measuring, "TimingSession", Session)
+    task = load_task("norm/rmsnorm")
+    with WarmPool() as pool:
+        measured = measure(
+            task.spec, [], [TIMED], tier,
+            judge=Judge(task.spec, Reference(task)), pool=pool, device=open_device("cpu"), watch=Stopwatch(),
+            progress=lambda *_: None, is_doubtful=guards.needs_confirmation,
+        )  # fmt: skip
+    return measured, len(used)
+
+
+def samples_of(measured: Measured) -> list[int]:
+    (timing,) = measured.timings
+    return [decode_samples(session.samples["candidate"])[0] for session in timing.sessions]
+
+
+def refusals(measured: Measured) -> list[str]:
+    return [finding.guard for finding in guards.inspect(measured.seen) if finding.severity == "reject"]
+
+
+def test_a_session_in_which_the_worker_dawdled_once_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, used = measured_with(monkeypatch, [LATE, PROMPT])
+    assert (samples_of(measured), used, refusals(measured)) == ([PROMPT], 2, [])
+    assert measured.timings[0].sessions[0].repeated == 1
+
+
+def test_a_worker_that_dawdles_in_three_sessions_running_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, used = measured_with(monkeypatch, [LATE, LATE, LATE])
+    assert (used, refusals(measured)) == (3, ["clock"])
+
+
+def test_a_confirmed_doubt_costs_no_further_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, used = measured_with(monkeypatch, [LATE] * 20, tier="full")
+    assert (len(samples_of(measured)), used, refusals(measured)) == (5, 7, ["clock"])
+
+
+def test_a_prompt_worker_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, used = measured_with(monkeypatch, [PROMPT])
+    assert (samples_of(measured), used) == ([PROMPT], 1)
+
+
+def test_a_session_in_which_the_candidate_failed_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, used = measured_with(monkeypatch, [LATE, PROMPT], failure="wrong")
+    assert (measured.failure.rpartition(": ")[2], used) == ("wrong", 1)
+
+
+def test_only_the_clock_needs_confirmation_and_nothing_else_is_forgotten_for_it() -> None:
+    assert guards.needs_confirmation(seen_in_a_session(LATE))
+    assert not guards.needs_confirmation(seen_in_a_session(PROMPT))
+    assert not guards.needs_confirmation(seen_in_a_session(LATE, changed_inputs=("x",)))
+    assert not guards.needs_confirmation([])
