@@ -50,13 +50,17 @@ class Shared:
     def finals(
         self, judges: Judges, due: Mapping[str, Submission], tier: Tier
     ) -> Iterator[tuple[str, RunRecord | None]]:
-        """Records of the final judging; None as in `Judges.each`. They name no author: several may have written it."""
-        keys = {name: self._key(name, submission, tier) for name, submission in due.items()}
+        """Records of the final judging; None as in `Judges.each`. They name no author: several may have written it.
+
+        One after the other: nobody who needs only one of them waits until the rest is judged, too.
+        """
 
         def ask(names: Sequence[str]) -> Iterator[tuple[str, RunRecord | None]]:
             return judges.each(partial(judge_finally, tier=tier), {name: _anonymous(due[name]) for name in names})
 
-        return self._each(keys, ask, _record_as_text, RunRecord.model_validate_json)
+        for name, submission in due.items():
+            key = self._key(name, submission, tier)
+            yield from self._each({name: key}, ask, _record_as_text, RunRecord.model_validate_json)
 
     def _key(self, purpose: str, submission: Submission, about: str) -> str:
         text = json.dumps([*self._terms, purpose, about, submission.digest])

@@ -128,6 +128,41 @@ def test_a_record_of_the_final_judging_is_shared_and_names_no_author(tmp_path: P
     assert judges.asked == ["b", "s", "b", "s"]
 
 
+def test_who_judges_the_kernel_that_all_started_from_holds_up_nobody_s_own(tmp_path: Path) -> None:
+    """The runs of a sweep share their start: judged together with it, their kernels would be judged one by one."""
+    begun, goes_on = threading.Event(), threading.Event()
+
+    class Slow(Counting):
+        def each(self, work: partial[Any], submissions: Mapping[str, Submission]) -> Iterator[tuple[str, Any]]:
+            for name, record in super().each(work, submissions):
+                if name == "start":
+                    begun.set()
+                    assert goes_on.wait(60)
+                yield name, record
+
+    def kernels(best: str) -> dict[str, Submission]:
+        return {
+            name: KERNEL.model_copy(update={"name": name, "sources": {"kernel.cpp": code}})
+            for name, code in (("best", best), ("start", "s"))
+        }
+
+    def finals(judges: Counting, best: str) -> Iterator[tuple[str, RunRecord | None]]:
+        return Shared(tmp_path, TERMS).finals(cast(judging.Judges, judges), kernels(best), "full")
+
+    slow, other = Slow(), Counting()
+    thread = threading.Thread(target=lambda: list(finals(slow, "a")))
+    thread.start()
+    assert begun.wait(60)
+    records = finals(other, "b")
+    try:
+        assert next(records)[0] == "best"
+    finally:
+        goes_on.set()
+    assert [name for name, _ in records] == ["start"]
+    thread.join(60)
+    assert (slow.asked, other.asked) == (["a", "s"], ["b"])
+
+
 def test_a_final_judging_that_was_our_own_fault_is_tried_again(tmp_path: Path) -> None:
     shared, due = Shared(tmp_path, TERMS), {"best": KERNEL}
     failing, working = Counting(ours=True), Counting()
