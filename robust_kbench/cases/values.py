@@ -103,7 +103,9 @@ def bound_of(case: Case, spec: Input) -> int:
 
 
 def arranged(values: torch.Tensor, spec: Input, case: Case) -> torch.Tensor:
-    """Indices as the input wants them: offsets ascend, and reach from zero to the largest."""
+    """Indices as the input wants them: some values never; offsets ascend, and reach from zero to the largest."""
+    for excluded in sorted(spec.never, reverse=True):
+        values = torch.where(values == excluded, excluded - 1, values)
     if not spec.offsets or not values.numel():
         return values
     ascending = values.sort(-1).values

@@ -93,6 +93,11 @@ class Input(Strict):
         description="role index: ascending along the last dimension, from 0 to the largest value, `below` - 1: where "
         "segments begin and end, as the row pointers of a sparse matrix do",
     )
+    never: tuple[int, ...] = Field(
+        default=(),
+        description="role index: values that are not drawn, such as the codes of NaN in a small format; the next lower "
+        "one stands in their place",
+    )
     value: Expression | None = Field(default=None, description="role scalar: the value, as arithmetic over axes")
     choices: tuple[float, ...] = Field(default=(), description="role scalar: the values to draw from")
     between: tuple[float, float] | None = Field(
@@ -104,6 +109,8 @@ class Input(Strict):
     def _role_fits(self) -> Self:
         if (self.role == "index") != (self.below is not None):
             raise ValueError("role index needs `below`, and only role index has it")
+        if self.never and (self.role != "index" or min(self.never) < 1):
+            raise ValueError("`never` needs role index, and values above 0")
         if self.offsets and (self.role != "index" or not self.shape):
             raise ValueError("`offsets` needs role index and a shape")
         if self.role == "scalar":

@@ -82,6 +82,8 @@ def test_an_axis_without_a_usable_size_is_refused(fields: dict[str, Any], place:
         ({"role": "index", "below": 4}, "role index needs a fixed integer dtype"),
         ({"offsets": True, "shape": ["cols"]}, "`offsets` needs role index and a shape"),
         ({"role": "index", "below": 4, "dtype": "int64", "offsets": True}, "`offsets` needs role index and a shape"),
+        ({"never": [3]}, "`never` needs role index, and values above 0"),
+        ({"role": "index", "below": 4, "dtype": "int64", "never": [0]}, "`never` needs role index, and values above 0"),
         ({"role": "index", "below": 4, "dtype": "float32"}, "role index needs a fixed integer dtype"),
         ({"role": "mask"}, "role mask needs a fixed integer dtype"),
         ({"role": "mask", "dtype": "float64"}, "role mask needs a fixed integer dtype"),

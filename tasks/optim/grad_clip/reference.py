@@ -1,0 +1,36 @@
+"""Clipping by the global norm: n = sqrt(sum of g^2 over all elements of both), g' = g min(1, max_norm / (n + 1e-6)).
+
+Source: Pascanu, Mikolov and Bengio 2013, algorithm 1; the 1e-6 is torch.nn.utils.clip_grad_norm_'s.
+"""
+
+import math
+
+import torch
+
+EPSILON = 1e-6
+
+
+def reference(
+    weight_grad: torch.Tensor, bias_grad: torch.Tensor, max_norm: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """weight_grad: [rows, cols], bias_grad: [count], max_norm > 0 -> both of them scaled, and the norm before that.
+
+    By the mean square of all elements, to which each tensor adds its share: sums would pass the largest float16.
+    """
+    gradients = (weight_grad, bias_grad)
+    elements = sum(gradient.numel() for gradient in gradients)
+    shares = [gradient.square().mean() * (gradient.numel() / elements) for gradient in gradients]
+    norm = torch.stack(shares).sum().sqrt() * math.sqrt(elements)
+    factor = (max_norm / (norm + EPSILON)).clamp(max=1.0)
+    return weight_grad * factor, bias_grad * factor, norm
+
+
+def functional(
+    weight_grad: torch.Tensor, bias_grad: torch.Tensor, max_norm: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The same through PyTorch's own operators, a norm of norms, in float32 at least."""
+    wide = torch.promote_types(weight_grad.dtype, torch.float32)
+    norms = [torch.linalg.vector_norm(gradient, dtype=wide) for gradient in (weight_grad, bias_grad)]
+    norm = torch.linalg.vector_norm(torch.stack(norms))
+    factor = torch.clamp(max_norm / (norm + EPSILON), max=1.0)
+    return weight_grad * factor, bias_grad * factor, norm.to(weight_grad.dtype)
