@@ -17,21 +17,25 @@ EVERYWHERE := baselines/norm/rmsnorm/python_two_pass baselines/activation/softma
 evaluate: $(STAMP)
 	$(BIN)/kbench evaluate $(EVERYWHERE) $(KERNELS_$(DEVICE)) --device $(DEVICE) --tier quick
 
-# Tests that expect nothing of a time. What is timed in them waits for its turn.
-SIDE_BY_SIDE := tests/agents tests/audit tests/cases tests/checking tests/cli tests/emulator tests/languages tests/leaderboard tests/oracle \
-                tests/plots tests/profiling tests/schema tests/test_docs.py tests/test_pytest_plugin.py tests/test_search.py
+# Tests that expect something of a time, of the memory that is free or of the processes that run. All others run side by side.
+ALONE := $(wildcard tests/devices/test_c*.py) tests/devices/test_limits.py tests/devices/test_machine.py tests/isolation tests/perf \
+         $(addprefix tests/redteam/test_,campaign.py disturbances.py trials.py) \
+         $(addprefix tests/timing/test_,cuda_session.py faster_starts.py spot_checks.py starting.py) \
+         $(addprefix tests/worker/test_,cuda_worker.py sandbox.py warm_process.py) \
+         $(addprefix tests/test_,bad_submissions.py core_shares.py declared_contracts.py device_memory.py fewer_layers.py \
+           forged_answers.py free_memory.py killed_judges.py pipeline.py timing_attacks.py trust_boundary.py wrong_answers.py)
 
 # The fast lane: every fast test, every task's spec, what has changed and a rotating eighth of the rest.
 test: $(STAMP) lint
-	$(BIN)/python -m pytest -n auto -m "not slow" $(SIDE_BY_SIDE)
-	$(BIN)/python -m pytest -m "not slow" tests $(addprefix --ignore=,$(SIDE_BY_SIDE))
+	$(BIN)/python -m pytest -n auto -m "not slow" tests $(addprefix --ignore=,$(ALONE))
+	$(BIN)/python -m pytest -m "not slow" $(ALONE)
 	$(BIN)/python -m pytest -n auto --lane fast -m "not timed" tasks
 	$(BIN)/python -m pytest --lane fast -m timed tasks || [ $$? = 5 ]  # 5: none is due today
 
 # Everything: slow tests, the whole registry, the harness's own overhead.
 full: $(STAMP) lint
-	$(BIN)/python -m pytest -n auto $(SIDE_BY_SIDE)
-	$(BIN)/python -m pytest tests $(addprefix --ignore=,$(SIDE_BY_SIDE))
+	$(BIN)/python -m pytest -n auto tests $(addprefix --ignore=,$(ALONE))
+	$(BIN)/python -m pytest $(ALONE)
 	$(BIN)/python -m pytest -n auto -m "not timed" tasks
 	$(BIN)/python -m pytest -m timed tasks
 

@@ -7,12 +7,21 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import pytest
+from rotation import is_due
 
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 NO_COMPILER = shutil.which("g++") is None
 needs_compiler = pytest.mark.skipif(NO_COMPILER, reason="no g++ on the PATH; Debian: apt-get install g++")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is not due today is slow."""
+    for item in items:
+        if item.get_closest_marker("rotating") and not is_due(item.nodeid):
+            item.add_marker(pytest.mark.slow)
 
 
 class Submit(Protocol):

@@ -56,6 +56,7 @@ def test_a_sound_task_passes(tree: Path) -> None:
     assert "2 passed" in done.stdout
 
 
+@pytest.mark.rotating
 def test_a_broken_spec_fails_with_one_message_and_no_traceback(tree: Path) -> None:
     path = tree / "tasks/norm/rmsnorm/task.yaml"
     path.write_text(path.read_text().replace("summary:", "sumary:"))
@@ -65,6 +66,7 @@ def test_a_broken_spec_fails_with_one_message_and_no_traceback(tree: Path) -> No
     assert "1 failed" in done.stdout
 
 
+@pytest.mark.rotating
 def test_a_reference_with_other_arguments_than_the_spec_fails(tree: Path) -> None:
     path = tree / "tasks/norm/rmsnorm/reference.py"
     path.write_text(
@@ -74,6 +76,7 @@ def test_a_reference_with_other_arguments_than_the_spec_fails(tree: Path) -> Non
     assert "reference(z, weight) does not take the inputs x, weight" in done.stdout
 
 
+@pytest.mark.rotating
 def test_a_task_that_zeros_pass_measures_nothing(tree: Path) -> None:
     path = tree / "tasks/norm/rmsnorm/reference.py"
     path.write_text(path.read_text().replace("return x *", "return 0 * x *"))
@@ -81,6 +84,7 @@ def test_a_task_that_zeros_pass_measures_nothing(tree: Path) -> None:
     assert "zeros is always the right answer, so the task measures nothing" in done.stdout
 
 
+@pytest.mark.rotating
 def test_a_submission_of_the_command_line_is_judged_with_the_task(tree: Path) -> None:
     wrong = tree / "mine"
     wrong.mkdir()

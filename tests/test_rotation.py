@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import conftest
 import pytest
 import rotation
 
@@ -19,3 +20,26 @@ def test_a_name_is_due_on_one_of_eight_days(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_slow_lane_has_all_of_them() -> None:
     given = [each if isinstance(each, str) else each.values[0] for each in rotation.rotating(NAMES)]
     assert given == NAMES
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_rotating_test_is_slow_on_the_other_seven_days(marked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Item:
+        nodeid = "tests/test_x.py::test_y"
+
+        def __init__(self) -> None:
+            self.marks = ["rotating"] if marked else []
+
+        def get_closest_marker(self, name: str) -> str | None:
+            return name if name in self.marks else None
+
+        def add_marker(self, mark: pytest.MarkDecorator) -> None:
+            self.marks.append(mark.name)
+
+    def is_slow(day: int) -> bool:
+        monkeypatch.setattr(rotation, "today", lambda: day)
+        items = [Item()]
+        conftest.pytest_collection_modifyitems(items)  # type: ignore[arg-type]
+        return "slow" in items[0].marks
+
+    assert sum(map(is_slow, range(8))) == 7 * marked

@@ -231,6 +231,7 @@ def test_a_line_has_no_spaces_and_the_keys_in_the_order_of_the_format() -> None:
     assert line.startswith(b'{"schema_version":1,"task":"norm/scale","task_version":1,')
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("tier", get_args(Tier))
 def test_the_largest_record_that_a_tier_can_make_fits_the_format(tier: Tier) -> None:
     for name in task_names():

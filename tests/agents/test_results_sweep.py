@@ -315,6 +315,7 @@ def test_the_table_of_runs_has_a_row_for_each_with_intervals(world: World, tmp_p
     assert first["plan_rate"] == ""
 
 
+@pytest.mark.rotating
 def test_the_page_says_that_no_model_took_part_only_where_none_did(world: World, tmp_path: Path) -> None:
     sweep.carry_out(asked(), tmp_path / "rules")
     assert "**No language model took part**" in (tmp_path / "rules" / "README.md").read_text()

@@ -144,7 +144,7 @@ def test_some_values_of_an_index_are_never_drawn(role: str) -> None:
     codes = {"shape": ["rows", "cols"], "role": "index", "dtype": "uint8", "below": 256, "never": [3, 4, 255]}
     task = _task_with(codes=codes)
     drawn = make_inputs(task, make_case(axes={"rows": 64, "cols": 512}, role=role)).tensors["codes"]
-    assert set(drawn.unique().tolist()) == set(range(256)) - {3, 4, 255}
+    assert set(drawn.flatten().tolist()) == set(range(256)) - {3, 4, 255}
 
 
 def test_offsets_without_elements_or_with_one_are_what_there_is() -> None:

@@ -64,6 +64,7 @@ extern "C" void rmsnorm(
 """
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "source",
     [
@@ -84,6 +85,7 @@ def test_on_the_open_track_nobody_asks(evaluator: Evaluator, submit: Submit) -> 
     assert (record.status, record.track) == ("passed", "open"), record.reason
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("source", "language", "abi"),
     [pytest.param(HONEST, "triton", "value", marks=pytest.mark.slow), (CUDA, "cuda", "c")],

@@ -75,6 +75,7 @@ def test_an_incorrect_result_and_its_smallest_case_are_explained_and_can_be_repr
         assert again.returncode == 1
 
 
+@pytest.mark.rotating
 def test_the_line_that_pins_the_smallest_case_is_a_pinned_case(tmp_path: Path) -> None:
     from robust_kbench.registry import read_task
 
@@ -87,6 +88,7 @@ def test_the_line_that_pins_the_smallest_case_is_a_pinned_case(tmp_path: Path) -
     assert (pinned.axes, pinned.dtype) == ({"rows": 1, "cols": 1}, "float32")
 
 
+@pytest.mark.rotating
 def test_a_broken_file_costs_exit_code_two_and_not_the_others_verdict(tmp_path: Path) -> None:
     write_submission(tmp_path / "good", (BASELINES / "../tasks/norm/rmsnorm/reference.py").read_text())
     (tmp_path / "good" / "submission.yaml").write_text(
@@ -133,6 +135,7 @@ def test_a_wrong_request_gets_one_clear_line(arguments: list[str], message: str,
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "language", ["python", pytest.param("cpp", marks=needs_compiler), pytest.param("triton", marks=pytest.mark.slow)]
 )
@@ -152,6 +155,7 @@ def test_a_scaffold_never_overwrites(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["precious"]
 
 
+@pytest.mark.rotating
 def test_records_become_a_leaderboard_that_regenerates_to_the_byte(tmp_path: Path) -> None:
     folder = write_submission(tmp_path / "zeros", ZEROS)
     kbench("evaluate", folder, "--device", "cpu", "--tier", "quick", "--store", tmp_path / "records.jsonl")

@@ -68,6 +68,7 @@ def test_without_a_key_there_is_none_to_show(config: Path) -> None:
     assert "no key; `kbench keygen` makes one" in shown.stderr
 
 
+@pytest.mark.rotating
 def test_records_are_sealed_and_signed_where_there_is_a_key(config: Path, kernel: Path, tmp_path: Path) -> None:
     plain, signed = tmp_path / "plain.jsonl", tmp_path / "signed.jsonl"
     arguments: list[str | Path] = [

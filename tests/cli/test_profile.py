@@ -48,6 +48,7 @@ def run(*arguments: str | Path) -> tuple[int, str]:
     return done.exit_code, done.stdout
 
 
+@pytest.mark.rotating
 def test_a_page_is_printed_for_a_submission(tmp_path: Path) -> None:
     code, printed = run(write(tmp_path / "mine", PYTHON))
     assert code == 0
@@ -72,6 +73,7 @@ def test_several_submissions_are_one_too_many(tmp_path: Path) -> None:
         run(tmp_path)
 
 
+@pytest.mark.rotating
 @needs_compiler
 def test_a_race_is_reported_with_exit_code_1(tmp_path: Path) -> None:
     code, printed = run(write(tmp_path / "racy", RACY, "cuda", "c"))

@@ -52,12 +52,14 @@ def line_of(text: str, source: str = KERNEL) -> int:
     return line
 
 
+@pytest.mark.rotating
 def test_an_honest_kernel_passes_without_a_time_and_without_a_finding(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluated(evaluator, submit, tier="full")
     assert (record.status, record.execution, record.reason) == (Status.PASSED, "emulated", "")
     assert (record.findings, record.timings, record.is_rankable) == ((), (), False)
 
 
+@pytest.mark.rotating
 def test_a_published_kernel_passes_in_every_dtype(evaluator: Evaluator) -> None:
     kernel = read_submission(data_folder("baselines") / "norm/rmsnorm/cuda_register_rows")
     record = evaluator.evaluate(kernel, tier="quick")
@@ -66,6 +68,7 @@ def test_a_published_kernel_passes_in_every_dtype(evaluator: Evaluator) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.rotating
 def test_a_missing_barrier_is_undefined_behaviour_at_its_line_and_no_wrong_answer(
     evaluator: Evaluator, submit: Submit
 ) -> None:
@@ -77,6 +80,7 @@ def test_a_missing_barrier_is_undefined_behaviour_at_its_line_and_no_wrong_answe
     assert not [case for case in record.cases if case.status == "incorrect"]
 
 
+@pytest.mark.rotating
 def test_a_read_beyond_a_tensor_is_found_although_the_answer_is_right(evaluator: Evaluator, submit: Submit) -> None:
     spoilt = "y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i] * scale * weight[i]"
     beyond = f"{spoilt} * (weight[cols] == 1.2345f ? 2.f : 1.f)"
@@ -108,6 +112,7 @@ def test_a_result_that_depends_on_the_order_of_threads_is_explained_at_tier_quic
     assert record.findings[0].evidence["kind"] == "race_shared"
 
 
+@pytest.mark.rotating
 def test_an_endless_kernel_times_out_at_its_line(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,12 +33,14 @@ def submission(**keys: Any) -> Submission:
     return Submission(name="mine", file=header(**keys), sources={"kernel.cu": "// nothing\n"})
 
 
+@pytest.mark.rotating
 @needs_compiler
 def test_a_plan_of_two_kernels_with_scratch_between_them_passes_on_the_emulator(evaluator: Evaluator) -> None:
     record = evaluator.evaluate(read_submission(FOLDER), tier="quick")
     assert (record.status, record.execution, record.abi) == ("passed", "emulated", "launch"), record.reason
 
 
+@pytest.mark.rotating
 @needs_compiler
 @pytest.mark.parametrize(
     ("before", "after", "status"),

@@ -54,6 +54,7 @@ def test_a_missing_barrier_is_found_with_its_line(submit: Submit) -> None:
     assert {finding.tool for finding in report.findings} == {"emulator"}
 
 
+@pytest.mark.rotating
 def test_a_sound_kernel_is_checked_on_long_rows_and_on_many(submit: Submit) -> None:
     report = check(submit(SOURCE, language="cuda", abi="c"))
     assert (report.findings, report.notes) == ((), ())
@@ -62,6 +63,7 @@ def test_a_sound_kernel_is_checked_on_long_rows_and_on_many(submit: Submit) -> N
     assert max(int(size["cols"]) for size in sizes) > 64
 
 
+@pytest.mark.rotating
 def test_a_wrong_answer_without_undefined_behaviour_is_told(submit: Submit) -> None:
     report = check(submit(SOURCE.replace("1 / sqrtf", "2 / sqrtf"), language="cuda", abi="c"))
     assert report.findings == ()

@@ -38,6 +38,7 @@ def profiled(**reports: object) -> Profile:
     return Profile(**told, axes={"rows": 8}, **{**REPORTS, **reports})  # type: ignore[arg-type]
 
 
+@pytest.mark.rotating
 def test_a_python_submission_is_profiled_in_every_section(submit: Submit) -> None:
     found = session.profile(submit(python(RIGHT)), device="cpu")
     assert found.compiler.notes == ("Python: nothing is compiled",)
@@ -47,6 +48,7 @@ def test_a_python_submission_is_profiled_in_every_section(submit: Submit) -> Non
     assert found.is_clean
 
 
+@pytest.mark.rotating
 def test_the_first_binding_is_the_default_and_others_have_numbers(submit: Submit) -> None:
     submission = submit(native(CPP_ANSWER), language="cpp", abi="c")
     first = session.profile(submission, device="cpu")

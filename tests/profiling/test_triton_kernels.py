@@ -59,6 +59,7 @@ def compiled(
     return triton_kernels.compile_kernels(submission, TASK, CASES, architectures, folder)
 
 
+@pytest.mark.rotating
 def test_a_launch_is_compiled_for_each_architecture_without_a_device(submit: Submit, tmp_path: Path) -> None:
     report, cubins = compiled(kernel(submit), tmp_path, ("sm_80", "sm_90"))
     assert [found.architecture for found in report.kernels] == ["sm_80", "sm_90"]
@@ -69,11 +70,13 @@ def test_a_launch_is_compiled_for_each_architecture_without_a_device(submit: Sub
     assert all(128 in mix.widths["LDG"] for mix in mixes)
 
 
+@pytest.mark.rotating
 def test_of_an_autotuner_the_first_configuration_is_compiled(submit: Submit, tmp_path: Path) -> None:
     report, _ = compiled(kernel(submit, head=AUTOTUNED, options=""), tmp_path)
     assert [found.kernel for found in report.kernels] == ["scale (8 warps, 3 stages)"]
 
 
+@pytest.mark.rotating
 def test_an_error_of_the_compiler_is_a_failure(submit: Submit, tmp_path: Path) -> None:
     report, cubins = compiled(kernel(submit, body="tl.no_such_function(x)"), tmp_path)
     assert "CompilationError" in report.failure
