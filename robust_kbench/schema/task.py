@@ -27,6 +27,15 @@ DeviceKind = Literal["cpu", "cuda"]
 TIMED_DISTRIBUTIONS: tuple[Distribution, ...] = ("normal", "uniform", "lognormal", "needles", "uneven")
 """Finite, of normal range, and dense: what a timed call may be fed."""
 
+_WORDS = """
+and asm auto bool break case catch char class compl concept const continue default delete do double else enum explicit
+export extern false float for friend goto if inline int long mutable namespace new not operator or private protected
+public register requires return short signed sizeof static struct switch template this throw true try typedef typeid
+typename union unsigned using virtual void volatile while xor
+"""
+KEYWORDS = frozenset(_WORDS.split())
+"""Of C++, as far as they are names."""
+
 LAW_INPUTS: Mapping[str, tuple[str, ...]] = {"dropout": ("x", "p", "seed"), "categorical": ("logits", "seed")}
 """Names of the inputs that an output of a random op depends on."""
 
@@ -289,6 +298,8 @@ class Task(Strict):
                 raise ValueError(f"{place}: {error}") from None
             if unknown:
                 raise ValueError(f"{place}: unknown axis {sorted(unknown)[0]!r}; known: {', '.join(self.axes)}")
+        if words := sorted({*self.axes, *self.inputs, *self.outputs} & KEYWORDS):
+            raise ValueError(f"{words[0]!r} is a keyword of C++, in which kernels name their arguments")
         if both := set(self.inputs) & set(self.outputs):
             raise ValueError(f"{sorted(both)[0]!r} names an input and an output")
 

@@ -183,6 +183,13 @@ def test_a_timed_binding_that_is_no_case_of_the_task_is_refused(timed: dict[str,
     assert _refusal(timed=timed) == message
 
 
+@pytest.mark.parametrize("changes", [{"inputs": {"new": {"shape": ["rows"]}}}, {"axes": {"new": {"high": 4}}}])
+def test_a_name_must_be_one_in_kernels_too(changes: dict[str, Any]) -> None:
+    merged = {**TASK[next(iter(changes))], **next(iter(changes.values()))}
+    message = "'new' is a keyword of C++, in which kernels name their arguments"
+    assert _refusal(**{next(iter(changes)): merged}) == message
+
+
 def test_a_name_cannot_be_both_an_input_and_an_output() -> None:
     assert _refusal(outputs={"x": {"shape": ["rows"]}}) == "'x' names an input and an output"
 
