@@ -362,6 +362,7 @@ class _Run:
             rule=RULE,
             seconds=self._watch.result(),
             environment=machine.facts() | self._device.facts() | precision_facts(),
+            objection=self._task.objection,
             started_at=self._started_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
         )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.folders import data_folder
+from robust_kbench.schema.admission import Admission
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.documents import Strict, parse, printable, read_yaml
 from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES, Submission, SubmissionFile
@@ -17,6 +18,8 @@ from robust_kbench.schema.task import Task
 
 TASK_FILE = "task.yaml"
 PINNED_FILE = "regressions.yaml"
+ADMISSION_FILE = "admission.yaml"
+IMPORTED_FILE = "imported.yaml"
 SUBMISSION_FILE = "submission.yaml"
 _LANGUAGE_OF = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".cu": "cuda"}
 _IGNORED_PARTS = {"__pycache__", ".git"}
@@ -31,6 +34,12 @@ class LoadedTask:
     reference: str
     digest: str
     pinned: tuple[Case, ...] = ()
+    admission: Admission | None = None
+
+    @property
+    def objection(self) -> str:
+        """Why the audit did not admit the task; empty where it did, and for a task of the registry."""
+        return "" if self.admission is None else self.admission.objection(self.digest)
 
 
 class _Pinned(Strict):
@@ -62,7 +71,7 @@ def load_task(name: str) -> LoadedTask:
 
 
 def read_task(folder: Path) -> LoadedTask:
-    """Read `task.yaml`, `reference.py` and, where there is one, `regressions.yaml` of one folder."""
+    """Read the files of one folder: a task, its reference, and what else is there."""
     where = str(folder / TASK_FILE)
     text = (folder / TASK_FILE).read_text(encoding="utf-8")
     spec = parse(Task, read_yaml(text, where), where)
@@ -76,7 +85,16 @@ def read_task(folder: Path) -> LoadedTask:
     texts = [text, source] + ([regressions.read_text(encoding="utf-8")] if regressions.is_file() else [])
     pinned = _read_pinned(spec, texts[2], str(regressions)) if len(texts) > 2 else ()
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
-    return LoadedTask(spec, folder, source, f"sha256:{digest}", pinned)
+    return LoadedTask(spec, folder, source, f"sha256:{digest}", pinned, _read_admission(folder))
+
+
+def _read_admission(folder: Path) -> Admission | None:
+    """What the audit said of an imported task; None of any other one. Raises SpecError."""
+    path = folder / ADMISSION_FILE
+    if not path.is_file():
+        is_imported = (folder / IMPORTED_FILE).is_file()
+        return Admission(status="not admitted", reasons=("its import did not finish",)) if is_imported else None
+    return parse(Admission, read_yaml(path.read_text(encoding="utf-8"), str(path)), str(path))
 
 
 def _read_pinned(task: Task, text: str, where: str) -> tuple[Case, ...]:

@@ -23,7 +23,7 @@ ROWS: tuple[set[str], ...] = (
     {"baselines", "contestant", "audit"},
     {"checking", "search", "timing", "doctor"},
     {"evaluate", "scoring", "profiling"},
-    {"leaderboard", "plots", "redteam", "agents"},
+    {"leaderboard", "plots", "redteam", "agents", "importers"},
     {"cli", "pytest_plugin", "scaffold"},
     {"__main__"},
 )  # fmt: skip

@@ -22,11 +22,24 @@ from robust_kbench.schema.task import FloatDType
 SEED = 20260101
 LEAST_HONEST, LEAST_MUTANTS = 2, 6
 """Variants that a task's own bank must hold."""
-_PER_LAYOUT = 10  # the distributions take turns, so that each layout meets most of them
-_ROUNDS = 25  # of the later ones, only what a layout has not refused yet is judged
-_ELEMENTS, _FLOPS = 1 << 16, 3e7
 _ALIKE = 2.0  # an exempt variant's median error, in units of the honest ones'
 _SELDOM = 0.1  # of the cases may refuse it, those where its error happens to add up
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How thorough an audit is."""
+
+    per_layout: int = 10
+    """Cases: the distributions take turns, so that each layout meets most of them."""
+    rounds: int = 25
+    """Of the later ones, only what a layout has not refused yet is judged."""
+    elements: int = 1 << 16
+    flops: float = 3e7
+    needs_bank: bool = True
+    """Whether a task must come with variants of its own."""
+    most_inputs: int | None = None
+    """How many inputs are held constant or rounded, each by itself; None means all."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +61,37 @@ class Examination:
 
 
 def examine(
-    task: LoadedTask, dtype: FloatDType, *, seed: int = SEED, with_peers: bool = False, in_full: bool = True
+    task: LoadedTask,
+    dtype: FloatDType,
+    *,
+    seed: int = SEED,
+    with_peers: bool = False,
+    in_full: bool = True,
+    plan: Plan | None = None,
 ) -> Examination:
     """Try everything; `in_full`, on every case. Raises SpecError where the bank is malformed."""
+    plan = plan or Plan(needs_bank=task.admission is None)  # what was imported comes without variants of its own
     bank = load_bank(task)
-    variants = [*own_variants(bank, dtype), *generic_variants(task.spec)]
+    variants = [*own_variants(bank, dtype), *generic_variants(task.spec, plan.most_inputs)]
     reasons = {name: by_dtype[dtype] for name, by_dtype in bank.exempt.items() if dtype in by_dtype}
     if unknown := sorted(set(reasons) - {variant.name for variant in variants}):
         raise SpecError(f"{task.folder / BANK_FILE}: EXEMPT: no variant {unknown[0]!r} in {dtype}")
-    rounds = (audit_cases(task, dtype, seed + number) for number in range(_ROUNDS))
+    rounds = (audit_cases(task, dtype, seed + number, plan) for number in range(plan.rounds))
     trial = try_variants(task, dtype, rounds, variants, exempt=reasons, with_peers=with_peers, in_full=in_full)
     drawn = [case for case in trial.cases if case.probe is None]
-    faults = [*_thin(bank), *ailments(task, drawn), *wrong_gradients(task, drawn), *_faults(trial, reasons)]
+    thin = _thin(bank) if plan.needs_bank else ()
+    faults = [*thin, *ailments(task, drawn), *wrong_gradients(task, drawn), *_faults(trial, reasons)]
     return Examination(trial, tuple(faults), reasons, in_full)
 
 
-def audit_cases(task: LoadedTask, dtype: FloatDType, seed: int) -> tuple[Case, ...]:
+def audit_cases(task: LoadedTask, dtype: FloatDType, seed: int, plan: Plan | None = None) -> tuple[Case, ...]:
     """Small cases of one dtype: every layout with most distributions, every probe at several sizes."""
+    plan = plan or Plan()
     known = layouts.applicable(task.spec, dense=False)
     budget = Budget(
-        cases=_PER_LAYOUT * len(known), elements=_ELEMENTS, flops=_FLOPS, timed_bindings=0, probes=3, nonfinite=4
-    )
+        cases=plan.per_layout * len(known), elements=plan.elements, flops=plan.flops,
+        timed_bindings=0, probes=3, nonfinite=4,
+    )  # fmt: skip
     suite = draw_suite(task.spec, seed, budget=budget, dtypes=[dtype], device="cpu", dense=False, pinned=task.pinned)
     return suite.checked
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 
@@ -17,12 +18,16 @@ from robust_kbench.cases.values import Inputs
 from robust_kbench.schema.task import Output, Task
 
 Change = Callable[[Setting, str], torch.Tensor | None]
+Item = TypeVar("Item")
 _UNSEEN_IN_A_SAMPLE = {"one_element_zero", "last_element_missing", "one_element_off", "neighbours_swapped"}
 """Of an output that is compared by its distribution: one element more or less is as likely as the others."""
 
 
-def generic_variants(task: Task) -> Iterator[Variant]:
-    """All of them; where the task has several outputs, each is spoilt alone."""
+def generic_variants(task: Task, most_inputs: int | None = None) -> Iterator[Variant]:
+    """All of them; where the task has several outputs, each is spoilt alone.
+
+    `most_inputs`: of those that hold one input constant or round it, no more than this, spread over all inputs.
+    """
     yield Variant("pytorch", "honest", "PyTorch in the case's dtype.", _native)
     yield Variant("rounded_once", "honest", "Float64, rounded once.", _rounded_once)
     yield Variant("float32_inside", "honest", "Float32 from the inputs on, rounded once.", _float32_inside)
@@ -30,23 +35,30 @@ def generic_variants(task: Task) -> Iterator[Variant]:
         description = "PyTorch on inputs rounded as far as the contract allows."
         yield Variant("inputs_of_the_contract", "honest", description, as_the_contract_allows)
     for name, output in task.outputs.items():
-        yield from _spoilt(task, name, output)
-    for name in ignorable(task):
+        yield from _spoilt(task, name, output, most_inputs)
+    for name in _spread(list(ignorable(task)), most_inputs):
         yield Variant(f"{name}_ignored", "non-answer", f"The reference with a constant for {name}.", Ignored(name))
-    for first, second in swappable(task):
+    for first, second in _spread(list(swappable(task)), most_inputs):
         description = f"The reference with {first} and {second} exchanged."
         yield Variant(f"{first}_and_{second}_swapped", "mutant", description, Swapped(first, second))
     if any(output.law == "categorical" for output in task.outputs.values()):
         return  # samples of rounded logits follow a law that no thousand of them tell from the right one
     yield Variant("lower_inputs", "mutant", "Inputs rounded to the next lower precision.", Rounded())
     reals = [name for name, spec in task.inputs.items() if spec.dtype == "T"]
-    for name in reals if len(reals) > 1 else []:
+    for name in _spread(reals, most_inputs) if len(reals) > 1 else []:
         description = f"Only {name} rounded to the next lower precision."
         yield Variant(f"lower_{name}", "mutant", description, Rounded(name))
 
 
-def _spoilt(task: Task, name: str, output: Output) -> Iterator[Variant]:
-    tensors = [key for key, spec in task.inputs.items() if spec.role != "scalar"]
+def _spread(items: Sequence[Item], most: int | None) -> Sequence[Item]:
+    """The first, the last and some between them: no more than `most`."""
+    if most is None or len(items) <= most:
+        return items
+    return [items[place * (len(items) - 1) // max(1, most - 1)] for place in range(most)]
+
+
+def _spoilt(task: Task, name: str, output: Output, most_inputs: int | None) -> Iterator[Variant]:
+    tensors = _spread([key for key, spec in task.inputs.items() if spec.role != "scalar"], most_inputs)
     changes: list[tuple[Kind, str, str, Change]] = [
         ("non-answer", change.__name__, change.__doc__ or "", change) for change in NON_ANSWERS
     ]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from robust_kbench.cases import layouts
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.task import ITEMSIZE, Distribution, FloatDType, Layout, Task, shape_of
+
+_LEAST = 2
+"""How many times what the smallest case costs a case may cost, whatever the budget."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,30 @@ class Space:
         return self.task.misfit(axes) is None and not self._is_empty(axes) and self.affords(axes, dtype)
 
     def affords(self, axes: Mapping[str, int], dtype: str) -> bool:
-        """Whether the tensors and the work of a case are within the budget; its tensors may be empty."""
+        """Whether the tensors and the work of a case are within the budget; its tensors may be empty.
+
+        A task whose smallest cases are beyond it, such as a whole network, has those.
+        """
+        elements, flops = self._price(axes, dtype)
+        least_elements, least_flops = self._least
+        return elements <= _raised(self.budget.elements, least_elements) and flops <= _raised(
+            self.budget.flops, least_flops
+        )
+
+    @cached_property
+    def _least(self) -> tuple[int, int]:
+        """What the case costs in which every axis is as small as it can be; nothing, where there is no such case."""
+        axes = {name: next(iter(self.sizes(name)), 0) for name in self.task.axes}
+        return self._price(axes, self.dtypes[0]) if self.task.misfit(axes) is None else (0, 0)
+
+    def _price(self, axes: Mapping[str, int], dtype: str) -> tuple[int, int]:
         elements = sum(math.prod(shape_of(tensor, axes)) for tensor in self.task.tensors.values())
-        flops = arithmetic.evaluate(self.task.cost.flops, {**axes, "itemsize": ITEMSIZE[dtype]})
-        return elements <= self.budget.elements and flops <= self.budget.flops
+        return elements, arithmetic.evaluate(self.task.cost.flops, {**axes, "itemsize": ITEMSIZE[dtype]})
 
     def _is_empty(self, axes: Mapping[str, int]) -> bool:
         return any(size < 1 for tensor in self.task.tensors.values() for size in shape_of(tensor, axes))
+
+
+def _raised(budget: float, least: int) -> float:
+    """A budget that the cheapest case does not keep is one for that case and its neighbours."""
+    return budget if least <= budget else _LEAST * least

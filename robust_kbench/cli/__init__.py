@@ -11,6 +11,7 @@ from robust_kbench.cli import (
     doctor,
     evaluate,
     evolve,
+    import_,
     keygen,
     leaderboard,
     new,
@@ -46,6 +47,7 @@ app.command()(doctor.doctor)
 app.command()(profile.profile)
 app.command()(redteam.redteam)
 app.command()(new.new)
+app.command(name="import")(import_.import_)
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command()(verify.verify)
 app.command()(keygen.keygen)

@@ -27,6 +27,8 @@ def _header(record: RunRecord) -> Iterator[str]:
     device = record.environment.get("device", record.device)
     yield f"{record.task}  {record.submission} ({record.language}, abi {record.abi})  seed {record.seed}"
     yield f"  on        {device} ({record.device}, {record.execution}), tier {record.tier}"
+    if record.objection:
+        yield f"  task      not admitted: {record.objection}"
 
 
 def _body(record: RunRecord, path: str) -> Iterator[str]:

@@ -195,6 +195,9 @@ class RunRecord(Strict):
     rule: str
     seconds: Seconds
     environment: dict[str, str]
+    objection: str = Field(
+        default="", max_length=1000, description="why the audit refused the task, which was imported: never ranked"
+    )
     started_at: str = Field(description="RFC 3339, UTC")
     digest: str = Field(default="", description="sha256:… of all keys but this and the next, see docs/formats.md")
     signature: Signature | None = None
@@ -221,7 +224,10 @@ class RunRecord(Strict):
 
     @property
     def is_rankable(self) -> bool:
-        """Whether it may be ranked: a contender that passed, searched, all baselines, sandboxed, on a quiet machine."""
+        """Whether it may be ranked: a contender that passed, searched, all baselines, sandboxed, on a quiet machine.
+
+        The task must be one: an imported one may have been refused by its audit.
+        """
         return (
             self.is_contender
             and self.status is Status.PASSED
@@ -230,6 +236,7 @@ class RunRecord(Strict):
             and not FILE_LAYERS.isdisjoint(self.isolation)
             and bool(self.timings)
             and not self.disturbance
+            and not self.objection
         )
 
     @property

@@ -1,0 +1,50 @@
+"""Files of others, read as text of bounded size and never executed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from robust_kbench.errors import SpecError
+
+MAX_SOURCE_BYTES = 1 << 20
+
+
+def read_source(path: Path) -> str:
+    """The text of a foreign file. Raises SpecError where it is none, or too long."""
+    try:
+        if not path.is_file():
+            raise SpecError(f"{path}: not a regular file")
+        if path.stat().st_size > MAX_SOURCE_BYTES:
+            raise SpecError(f"{path}: larger than {MAX_SOURCE_BYTES:,} bytes")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SpecError(f"{path}: not UTF-8 text") from None
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror}") from None
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file. Raises SpecError."""
+    return parse_json(read_source(path), str(path))
+
+
+def parse_json(text: str, where: str) -> Any:
+    """What a JSON text says. Raises SpecError; keys that come twice are refused, as are numbers that are none."""
+    try:
+        return json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"{where}: {error or 'nested too deeply'}") from None
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"duplicate key {next(name for name in names if names.count(name) > 1)!r:.80}")
+    return found
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number that JSON has")

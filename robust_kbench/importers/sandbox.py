@@ -1,0 +1,91 @@
+"""Ask a child process that runs foreign Python, where it can harm nothing, and believe nothing that it says unchecked.
+
+The child sees the files of its own folder, the system's and this package's, has no network, and ends when its time or
+memory does. What it reports is read as JSON of bounded size and parsed strictly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Event
+
+from robust_kbench.errors import HarnessError, SpecError
+from robust_kbench.importers.description import Report, Request
+from robust_kbench.schema.documents import parse
+
+REQUEST, RESULT, LOG, TASK = "request.json", "result.json", "log", "task"
+_MEMORY_BYTES = 14 << 30
+_RESULT_BYTES = 8 << 20
+_TAIL = 300
+_LOOKS_EVERY_S = 0.05
+
+
+def ask(request: Request, *, seconds: int, stop: Event, files: Mapping[str, Path] | None = None) -> Report:
+    """The answer of a child to `request`; `files` are folders that it finds in its own, under their names.
+
+    A child that dies, takes too long or answers nonsense is an answer with an `error`. It ends when `stop` is set.
+    """
+    with tempfile.TemporaryDirectory(prefix="kbench-import-") as name, tempfile.NamedTemporaryFile() as forbidden:
+        folder = Path(name)
+        request = request.model_copy(update={"forbidden": forbidden.name})
+        for title, source in (files or {}).items():
+            shutil.copytree(source, folder / title)
+        (folder / REQUEST).write_text(request.model_dump_json())
+        code = _execute(folder, seconds, stop)
+        return _answer(folder, code, seconds)
+
+
+def _execute(folder: Path, seconds: int, stop: Event) -> int | None:
+    """The exit code, or None when time ran out, or nobody waits any longer."""
+    python = [sys.executable, "-I", "-m"]
+    limits = [str(os.getpid()), str(folder), str(seconds), str(_MEMORY_BYTES), ""]
+    builder = [*python, "robust_kbench.worker.builder", *limits, "--"]
+    command = [*builder, *python, "robust_kbench.importers.child", str(folder)]
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
+    environment |= {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    with open(folder / LOG, "wb") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            deadline = time.monotonic() + seconds
+            while process.poll() is None and time.monotonic() < deadline and not stop.wait(_LOOKS_EVERY_S):
+                pass
+            return process.poll()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _answer(folder: Path, code: int | None, seconds: int) -> Report:
+    try:
+        descriptor = os.open(folder / RESULT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return Report(error=f"out of time after {seconds} s" if code is None else _died(folder, code))
+    try:
+        with open(descriptor, "rb") as file:
+            data = json.loads(file.read(_RESULT_BYTES + 1)[:_RESULT_BYTES])
+        return parse(Report, data, "what the sandbox reports")
+    except (SpecError, ValueError, RecursionError, OSError) as error:
+        return Report(error=f"the answer of the sandbox is none: {error}"[:_TAIL])
+
+
+def _died(folder: Path, code: int) -> str:
+    with open(folder / LOG, "rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        words = file.read().decode(errors="replace").strip().splitlines()[-1:]
+    if words and "No module named robust_kbench" in words[0]:
+        raise HarnessError(f"the sandbox cannot import this package: {words[0]}")
+    return f"ended with exit code {code}: {words[0] if words else 'it said nothing'}"

@@ -1,0 +1,259 @@
+"""Other suites' kernels as submissions. Nothing of them is executed here; a task that they belong to is imported first.
+
+A KernelBench `ModelNew` is called by a few lines of ours, through the task's own reference.py, which hands it the same
+weights as `Model`. A robust-kbench `.cu` is built as it is, or within a file that fills in what is no input of
+the task. A flashinfer-trace solution is a folder of its sources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.importers.definitions import Solution
+from robust_kbench.importers.description import Form, Imported
+from robust_kbench.importers.foreign_files import read_json, read_source
+from robust_kbench.importers.writing import imported_at
+from robust_kbench.registry import IMPORTED_FILE, SUBMISSION_FILE, TASK_FILE, read_submission
+from robust_kbench.schema.documents import parse, printable
+from robust_kbench.schema.submission import Submission, SubmissionFile
+
+FOLDER = "submissions"
+_NEW = re.compile(r"^class ModelNew\b", re.MULTILINE)
+_SAMPLE = re.compile(r"level_(\d+)_problem_(\d+)_sample_\w+")
+_KERNEL = {".cu": "cuda"}
+_DIRECTIONS = ("forward", "backward")
+_FLAGS = ("-O3", "--use_fast_math")
+"""With which robust-kbench compiles."""
+_PYTHON = {"python": "python", "pytorch": "python", "triton": "triton"}
+_CUDA = ("cuda", "cuda_cpp")
+_UNITS = (".cu", ".cpp", ".cc", ".cxx")
+_ENTRY_PY = '''"""Calls ModelNew with the weights that are arguments, as the task's reference calls Model."""
+
+from kernel import ModelNew
+from reference import run
+
+
+def kernel(*values):
+    """The task's inputs to its outputs."""
+    return run(ModelNew, *values)
+'''
+_ENTRY_CU = """// Calls a kernel that takes more than the task's inputs: what stays the same is filled in here.
+#include <torch/extension.h>
+#pragma push_macro("PYBIND11_MODULE")
+#undef PYBIND11_MODULE
+#define PYBIND11_MODULE(name, variable) static void kbench_define(pybind11::module_& variable)
+{includes}
+#pragma pop_macro("PYBIND11_MODULE")
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{
+  pybind11::module_ theirs = m.def_submodule("theirs");
+  kbench_define(theirs);
+  pybind11::object function = theirs.attr("{symbol}");
+  m.def("{entry}", [function](pybind11::args given) {{ return function({arguments}); }});
+}}
+"""
+_ENTRY = "kbench_entry"
+
+
+@dataclass(frozen=True)
+class Written:
+    """One submission: where it came from, and its folder or why there is none."""
+
+    place: str
+    folder: Path | None = None
+    error: str = ""
+
+
+def import_submissions(form: Form, source: Path, into: Path, task: Path | None, only: str = "") -> Iterator[Written]:
+    """Every kernel of that form that `source` is or holds, for tasks below `into`, or for the one in folder `task`."""
+    tasks = _Tasks(into, form, task)
+    files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
+    for path in files:
+        if re.search(only, str(path)):
+            yield from _FORMS[form](path, tasks, into)
+
+
+class _Tasks:
+    """Imported tasks, by what their own suites call them."""
+
+    def __init__(self, into: Path, form: Form, only: Path | None) -> None:
+        if only is not None and not (only / IMPORTED_FILE).is_file():
+            raise UsageError(f"--task {only}: no folder of an imported task")
+        folders = [only] if only is not None else sorted(path.parent for path in into.glob(f"*/*/{TASK_FILE}"))
+        self.is_given = only is not None
+        self._known = [(folder, how) for folder in folders if (how := imported_at(folder)) and how.form == form]
+
+    def of(self, title: str) -> list[tuple[Path, Imported]]:
+        """Those of this title; where one was given, that one."""
+        return self._known if self.is_given else [each for each in self._known if each[1].title == title]
+
+    def numbered(self, level: str, number: int) -> list[tuple[Path, Imported]]:
+        """KernelBench's by level and number."""
+        if self.is_given:
+            return self._known
+        start = f"p{number:03d}_"
+        return [e for e in self._known if e[0].parent.name.endswith(f"level{level}") and e[0].name.startswith(start)]
+
+
+def _models(path: Path, tasks: _Tasks, into: Path) -> Iterator[Written]:
+    """A file with a ModelNew; which problem it solves, its name says, as KernelBench's own runs name them."""
+    if path.suffix != ".py" or not _NEW.search(text := _text(path)):
+        return
+    sample = _SAMPLE.search(path.stem)
+    known = tasks.numbered(sample[1], int(sample[2])) if sample else tasks.of("")
+    if not known:
+        yield Written(str(path), error="its problem has not been imported; import it first, or name it with --task")
+    for folder, _ in known:
+        reference = read_source(folder / "reference.py")
+        sources = {"entry.py": _ENTRY_PY, "kernel.py": text, "reference.py": reference}
+        language = "triton" if re.search(r"^\s*(import|from) triton\b", text, re.MULTILINE) else "python"
+        header = {"language": language, "abi": "value", "entry_point": "entry.py::kernel"}
+        yield _write(path, folder, into, path.stem, header, sources)
+
+
+def _extensions(path: Path, tasks: _Tasks, into: Path) -> Iterator[Written]:
+    """`layernorm/forward/kernel.cu` or `layernorm/forward.cu`."""
+    if path.suffix not in _KERNEL:
+        return
+    by_file = path.stem in _DIRECTIONS
+    direction = path.stem if by_file else path.parent.name
+    title = f"{(path.parent if by_file else path.parent.parent).name}/{direction}"
+    known = tasks.of(title)
+    if not known:
+        yield Written(str(path), error=f"no imported task {title}; import it first, or name it with --task")
+    for folder, how in known:
+        symbol = direction if direction in _DIRECTIONS else how.title.rpartition("/")[2]
+        yield _extension(path, folder, into, how, {path.name: _text(path)}, symbol)
+
+
+def _extension(
+    path: Path, folder: Path, into: Path, how: Imported, sources: Mapping[str, str], symbol: str, name: str = ""
+) -> Written:
+    units = [unit for unit in sources if unit.endswith(_UNITS)]
+    header: dict[str, Any] = {"language": "cuda", "abi": "torch", "build": list(_FLAGS)}
+    is_plain = [each for each in how.call] == [("value", place) for place in range(len(how.call))]
+    files = dict(sources)
+    if is_plain and len(units) == 1:
+        header["entry_point"] = f"{units[0]}::{symbol}"
+    else:
+        try:
+            arguments = ", ".join(_in_cpp(*each) for each in how.call)
+        except TypeError as error:
+            return Written(str(path), error=f"{error}")
+        includes = "\n".join(f'#include "{unit}"' for unit in sorted(units, key=_is_main))
+        files["kbench_entry.cu"] = _ENTRY_CU.format(includes=includes, symbol=symbol, entry=_ENTRY, arguments=arguments)
+        header["entry_point"] = f"kbench_entry.cu::{_ENTRY}"
+    return _write(path, folder, into, name or f"{path.parent.parent.name}_{path.stem}", header, files)
+
+
+def _is_main(unit: str) -> tuple[bool, str]:
+    """Device code first, so that what calls it finds it declared."""
+    return not unit.endswith(".cu"), unit
+
+
+def _in_cpp(how: str, detail: Any) -> str:
+    match how, detail:
+        case "value", place:
+            return f"given[{place}]"
+        case "tuple", places:
+            return f"pybind11::make_tuple({', '.join(f'given[{place}]' for place in places)})"
+    return _constant(detail)
+
+
+def _constant(value: Any) -> str:
+    if value is None:
+        return "pybind11::none()"
+    if isinstance(value, bool):
+        return f"pybind11::bool_({str(value).lower()})"
+    if isinstance(value, int | float):
+        return f"pybind11::{'int_' if isinstance(value, int) else 'float_'}({value!r})"
+    if isinstance(value, list | tuple):
+        return f"pybind11::make_tuple({', '.join(map(_constant, value))})"
+    raise TypeError(f"{value!r:.60} cannot be handed to a kernel in C++")
+
+
+def _solutions(path: Path, tasks: _Tasks, into: Path) -> Iterator[Written]:
+    """A JSON file with a solution."""
+    data = read_json(path) if path.suffix == ".json" else None
+    if not isinstance(data, dict) or not {"definition", "spec", "sources"} <= set(data):
+        return
+    solution = parse(Solution, data, str(path))
+    known = tasks.of(solution.definition)
+    if not known:
+        yield Written(str(path), error=f"no imported definition {solution.definition}; import it first")
+    for folder, how in known:
+        yield _solution(path, folder, into, how, solution)
+
+
+def _solution(path: Path, folder: Path, into: Path, how: Imported, solution: Solution) -> Written:
+    spec = solution.spec
+    languages = [*spec.languages, *([spec.language] if spec.language else [])]
+    file, _, symbol = spec.entry_point.partition("::")
+    sources = {source.path: source.content for source in solution.sources}
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", solution.name)[:80]
+    if unknown := [language for language in languages if language not in (*_PYTHON, *_CUDA)]:
+        return Written(str(path), error=f"language {unknown[0]}: kbench has none such")
+    if any(language in _CUDA for language in languages):
+        if spec.destination_passing_style:
+            return Written(
+                str(path), error="CUDA that writes into outputs it is given: kbench's torch abi returns them"
+            )
+        return _extension(path, folder, into, how, sources, symbol, name)
+    language = "triton" if "triton" in languages else "python"
+    abi = "destination" if spec.destination_passing_style else "value"
+    header = {"language": language, "abi": abi, "entry_point": f"{file}::{symbol}", "author": solution.author[:100]}
+    return _write(path, folder, into, name, header, sources)
+
+
+def _write(
+    path: Path, task: Path, into: Path, name: str, header: Mapping[str, Any], sources: Mapping[str, str]
+) -> Written:
+    """Check everything as a submission is checked, then write it. What is wrong is told, not raised."""
+    title = f"{task.parent.name}/{task.name}"
+    folder = into / FOLDER / task.parent.name / task.name / name
+    try:
+        file = {"task": title, **header}
+        parse(SubmissionFile, file, str(path))
+        parse(Submission, {"name": name, "file": file, "sources": dict(sources)}, str(path))
+        if SUBMISSION_FILE in sources:
+            raise UsageError(f"one of its files is called {SUBMISSION_FILE}; rename it")
+        if folder.exists():
+            raise UsageError(f"{folder}: already exists")
+        for each, text in {SUBMISSION_FILE: _header_text({"task": title, **header}), **sources}.items():
+            (folder / each).parent.mkdir(parents=True, exist_ok=True)
+            (folder / each).write_text(text, encoding="utf-8")
+        read_submission(folder)
+    except (SpecError, UsageError, ValueError) as error:
+        return Written(str(path), error=str(error).splitlines()[0])
+    return Written(str(path), folder)
+
+
+def _header_text(header: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(header), sort_keys=False, width=116, allow_unicode=True)
+
+
+def _text(path: Path) -> str:
+    """Of a file, or nothing where it is none that could be a kernel."""
+    try:
+        return read_source(path)
+    except SpecError:
+        return ""
+
+
+def told(written: Sequence[Written]) -> Iterator[str]:
+    """What became of them, in words."""
+    for each in written:
+        if each.folder is None:
+            yield f"not imported  {printable(each.place)}: {each.error}"
+        else:
+            yield f"submission    {each.folder}"
+
+
+_FORMS: Mapping[Form, Any] = {"kernelbench": _models, "robust-kbench": _extensions, "flashinfer": _solutions}

@@ -1,0 +1,152 @@
+"""Which files are problems, what they are called, and what is wrong with those that are none. Nothing is executed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import foreign
+import pytest
+
+from robust_kbench.errors import SpecError
+from robust_kbench.importers import flashinfer, kernelbench, task_folders
+from robust_kbench.importers.definitions import Definition
+from robust_kbench.importers.foreign_files import MAX_SOURCE_BYTES, parse_json, read_source
+from robust_kbench.schema.documents import parse
+
+
+def test_problems_of_kernelbench_are_found_by_level_and_number(tmp_path: Path) -> None:
+    for place in ("level1/10_Affine_.py", "level1/2_Loss.py", "level2/1_A_B.py", "level1/notes.py", "tools/3_x.py"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(foreign.AFFINE)
+    (tmp_path / "level1/4_no_problem.py").write_text("def get_inputs():\n    return []\n")
+    found = kernelbench.find(tmp_path)
+    assert [each.request.name for each in found] == [
+        "kernelbench_level1/p002_loss", "kernelbench_level1/p010_affine", "kernelbench_level2/p001_a_b",
+        "kernelbench/p003_x",
+    ]  # fmt: skip
+    assert found[0].request.summary == "KernelBench level1/2_Loss.py: Loss."
+    assert [each.request.name for each in kernelbench.find(tmp_path, "level2")] == ["kernelbench_level2/p001_a_b"]
+
+
+def test_a_single_file_is_a_problem_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(foreign.AFFINE)
+    (found,) = kernelbench.find(tmp_path / "mine.py")
+    assert found.request.name == "kernelbench/mine"
+
+
+def test_links_are_not_followed_out_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.py").write_text(foreign.AFFINE)
+    (tmp_path / "level1").mkdir()
+    (tmp_path / "level1/1_x.py").symlink_to(tmp_path / "elsewhere.py")
+    assert kernelbench.find(tmp_path / "level1") == []
+
+
+@pytest.mark.parametrize("stem", ["???", "", "123"])
+def test_a_name_of_which_nothing_is_left_is_refused(stem: str) -> None:
+    with pytest.raises(SpecError, match="rename the file"):
+        kernelbench.op_name(stem)
+
+
+def test_both_directions_of_a_task_folder_are_problems(tmp_path: Path) -> None:
+    foreign.write_task_folder(tmp_path / "rms_scale", foreign.FORWARD)
+    foreign.write_task_folder(tmp_path / "rms_scale", foreign.BACKWARD, "backward")
+    backward, forward = task_folders.find(tmp_path)
+    assert (forward.request.name, forward.request.what) == ("robust_kbench/rms_scale", "function")
+    assert (backward.request.name, backward.request.title) == ("robust_kbench/rms_scale_backward", "rms_scale/backward")
+    assert forward.request.options["configurations"][0] == (
+        {"rows": 64, "columns": 32}, {"eps": 0.001, "columns": 32},
+    )  # fmt: skip
+
+
+def test_of_configurations_that_are_alike_one_is_kept() -> None:
+    settings = parse(
+        task_folders.Configurations, {**foreign.CONFIGURATIONS, "multi_input_configs": [{"rows": 64}] * 9}, "config"
+    )
+    assert len(settings.pairs()) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"single_input_configs": [{"rows": [1]}]}, "single_input_configs"),
+        ({"single_inputs": []}, "single_inputs: unknown key; did you mean 'single_input_configs'"),
+        ({"multi_init_configs": None}, "multi_init_configs"),
+    ],
+    ids=["a list", "another key", "nothing"],
+)
+def test_a_wrong_configuration_names_the_place(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    folder = foreign.write_task_folder(tmp_path / "x", foreign.FORWARD, **changes)
+    with pytest.raises(SpecError, match="config_forward.json") as raised:
+        task_folders.find(folder)
+    assert words in str(raised.value)
+
+
+def test_a_definition_comes_with_the_largest_sizes_of_its_workloads(tmp_path: Path) -> None:
+    foreign.write_definition(tmp_path / "one")
+    foreign.write_definition(tmp_path / "two")
+    (found,) = flashinfer.find(tmp_path)
+    assert found.request.name == "flashinfer/scaled_rows_h"
+    assert found.request.title == "scaled_rows_h64"
+    assert (found.request.options["sizes"], found.request.options["numbers"]) == ({"rows": 96}, {"eps": 0.001})
+
+
+def test_workloads_may_stand_elsewhere_and_name_their_definition(tmp_path: Path) -> None:
+    folder = foreign.write_definition(tmp_path / "definitions/norm")
+    (folder / "workload.jsonl").unlink()
+    (tmp_path / "workloads").mkdir()
+    lines = [{"definition": "scaled_rows_h64", "workload": foreign.WORKLOADS[0]}, {"definition": "b", "workload": {}}]
+    (tmp_path / "workloads/all.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (found,) = flashinfer.find(tmp_path)
+    assert found.request.options["sizes"] == {"rows": 48}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"axes": {"rows": {"type": "vary"}}}, "axes.rows.type"),
+        ({"inputs": {}}, "inputs"),
+        ({"inputs": {"x y": {"shape": [], "dtype": "float32"}}}, "inputs"),
+        ({"inputs": {"x": {"shape": ["rows"], "dtype": "float8_e4m3fn"}}}, "float8_e4m3fn: kbench has none such"),
+        ({"reference": 3}, "reference"),
+    ],
+    ids=["an axis", "no inputs", "a name", "a dtype", "a reference"],
+)
+def test_a_wrong_definition_names_the_place(tmp_path: Path, changes: dict[str, object], words: str) -> None:
+    folder = foreign.write_definition(tmp_path / "x", **changes)
+    with pytest.raises(SpecError, match="definition.json") as raised:
+        flashinfer.find(folder)
+    assert words in str(raised.value)
+
+
+def test_expressions_of_axes_are_arithmetic_and_nothing_else() -> None:
+    definition = parse(Definition, foreign.DEFINITION, "definition")
+    assert definition.sizes({"rows": 5}) == {"rows": 5, "hidden": 64, "half": 32}
+    for text in ("__import__('os')", "hidden.bit_length()", "other + 1"):
+        axes = {**foreign.DEFINITION["axes"], "half": {"type": "expr", "expression": text}}
+        with pytest.raises(ValueError, match=r"."):
+            parse(Definition, {**foreign.DEFINITION, "axes": axes}, "definition").sizes({"rows": 5})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [('{"a": 1, "a": 2}', "duplicate key 'a'"), ("[" * 200_000, ""), ('{"a": NaN}', "NaN is no number"), ("{", "")],
+    ids=["twice", "deep", "no number", "cut off"],
+)
+def test_json_is_read_strictly(text: str, words: str) -> None:
+    with pytest.raises(SpecError, match="file.json") as raised:
+        parse_json(text, "file.json")
+    assert words in str(raised.value)
+
+
+def test_foreign_files_are_text_of_a_bounded_size(tmp_path: Path) -> None:
+    for name, content, words in (
+        ("large.py", b"#" * (MAX_SOURCE_BYTES + 1), "larger than"),
+        ("bytes.py", b"\xff\xfe\xff", "not UTF-8"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(SpecError, match=words):
+            read_source(tmp_path / name)
+    with pytest.raises(SpecError, match="not a regular file"):
+        read_source(tmp_path)

@@ -1,0 +1,220 @@
+"""What problems become: axes, weights, inputs that are no tensors, and values on which an op is well-conditioned.
+
+The problems here are our own, so that they may be surveyed in this process.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal
+
+import foreign
+import pytest
+import torch
+
+from robust_kbench.cases.values import make_inputs
+from robust_kbench.importers.description import Request, Surveyed
+from robust_kbench.importers.surveys import surveyed
+from robust_kbench.importers.writing import reference_text
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.registry import LoadedTask
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.documents import parse
+from robust_kbench.schema.task import Task
+
+What = Literal["model", "function", "gradient", "definition"]
+
+
+def survey(source: str, what: What = "model", **options: Any) -> list[Surveyed]:
+    request = Request(
+        what=what, name="made/problem", source=source, summary="A problem of these tests.", origin="these tests",
+        options=options,
+    )  # fmt: skip
+    return list(surveyed(request, time.monotonic() + 60))
+
+
+def task_of(found: Surveyed) -> Task:
+    return parse(Task, {**found.task, "name": "made/problem"}, "task.yaml")
+
+
+def loaded(found: Surveyed, source: str) -> LoadedTask:
+    from pathlib import Path
+
+    text = reference_text(source, found.adapter, "A problem of these tests.")
+    return LoadedTask(task_of(found), Path("made/problem"), text, "sha256:0")
+
+
+def answers(found: Surveyed, source: str, **axes: int) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """Inputs and native outputs at these sizes."""
+    task = loaded(found, source)
+    inputs = make_inputs(task.spec, Case(axes=axes, dtype=task.spec.dtypes[0], seed=3))
+    return dict(inputs.values), Reference(task).native(inputs)
+
+
+def test_constants_that_are_sizes_become_axes_and_weights_become_inputs() -> None:
+    (found,) = survey(foreign.AFFINE)
+    task = task_of(found)
+    assert {name: (axis.low, axis.high) for name, axis in task.axes.items()} == {
+        "rows": (1, 4096), "columns": (1, 512), "features": (1, 256),
+    }  # fmt: skip
+    assert {name: (spec.shape, spec.role, spec.fan_in) for name, spec in task.inputs.items()} == {
+        "x": (("rows", "columns"), "activation", 1),
+        "layer_weight": (("features", "columns"), "parameter", "columns"),
+        "layer_bias": (("features",), "parameter", 4),
+    }
+    assert task.outputs["y"].shape == ("rows", "features")
+    assert (task.reduction, task.cost.flops) == ("columns", "2 * rows * columns * features")
+    assert task.timed["cuda"] == ({"rows": 4096, "columns": 512, "features": 256},)
+    assert found.faults == ()
+
+
+def test_its_reference_computes_what_the_model_does_at_any_size() -> None:
+    (found,) = survey(foreign.AFFINE)
+    values, outputs = answers(found, foreign.AFFINE, rows=5, columns=7, features=3)
+    expected = torch.nn.functional.linear(values["x"], values["layer_weight"], values["layer_bias"])
+    assert torch.equal(outputs["y"], expected)
+
+
+@pytest.mark.rotating
+def test_a_size_that_must_divide_is_a_multiple_and_buffers_stay_what_they_are() -> None:
+    (found,) = survey(foreign.GROUPED)
+    task = task_of(found)
+    assert task.axes["channels"].multiple_of == 6
+    assert set(task.inputs) == {"x", "convolution_weight", "convolution_bias", "norm_weight", "norm_bias"}
+    assert task.inputs["norm_weight"].shift == 1.0
+    values, outputs = answers(found, foreign.GROUPED, batch=2, channels=12, height=6, width=8)
+    inner = torch.nn.functional.conv2d(values["x"], values["convolution_weight"], values["convolution_bias"]) * 2
+    expected = torch.nn.functional.group_norm(inner, 6, values["norm_weight"], values["norm_bias"])
+    torch.testing.assert_close(outputs["y"], expected)
+
+
+def test_integers_are_indices_below_what_they_were_drawn_below() -> None:
+    (found,) = survey(foreign.LOSS)
+    spec = task_of(found).inputs["targets"]
+    assert (spec.role, spec.dtype, spec.below) == ("index", "int64", "classes")
+
+
+def test_truth_values_are_masks_and_numbers_are_scalars() -> None:
+    (found,) = survey(foreign.MASKED)
+    task = task_of(found)
+    assert (task.inputs["mask"].role, task.inputs["mask"].dtype) == ("mask", "uint8")
+    factor = task.inputs["factor"]
+    assert (factor.role, factor.choices, factor.between) == ("scalar", (2.5,), (1.25, 5.0))
+    values, outputs = answers(found, foreign.MASKED, shape_0=4, shape_1=9)
+    assert torch.equal(outputs["y"], values["x"] * values["mask"] * values["factor"])
+
+
+def test_the_structure_of_a_matrix_is_imposed_by_the_reference() -> None:
+    (found,) = survey(foreign.TRIANGLES)
+    values, outputs = answers(found, foreign.TRIANGLES, n=6)
+    assert float(values["a"].tril(-1).abs().max()) > 0.0
+    torch.testing.assert_close(outputs["y"], (values["a"].triu() @ values["b"].triu()).triu())
+
+
+@pytest.mark.slow
+def test_random_numbers_that_a_model_draws_become_inputs() -> None:
+    (found,) = survey(foreign.RECURRENT)
+    task = task_of(found)
+    assert [name for name in task.inputs if name.startswith("draw")] == ["draw_0", "draw_1"]
+    assert task.inputs["draw_0"].shape == (1, "batch", "hidden")
+    assert found.faults == ()
+
+
+def test_a_model_that_is_random_in_another_way_has_a_fault() -> None:
+    (found,) = survey(foreign.DROPPING)
+    assert found.faults == (
+        "two calls with the same values give different answers: it draws random numbers, or keeps a state",
+    )
+
+
+def test_weights_without_influence_are_left_out() -> None:
+    (found,) = survey(foreign.CENTRED)
+    assert set(task_of(found).inputs) == {"x", "layer_weight", "norm_weight", "norm_bias"}
+    assert any("layer.bias" in note for note in found.notes)
+
+
+def test_an_axis_begins_where_the_answer_is_a_number() -> None:
+    (found,) = survey(foreign.SPREAD)
+    axes = task_of(found).axes
+    assert (axes["rows"].low, axes["columns"].low) == (1, 2)
+    assert "smaller sizes are ill-conditioned: columns < 2" in found.notes
+
+
+def test_a_problem_without_sizes_has_one_fixed_case() -> None:
+    (found,) = survey(foreign.FIXED)
+    task = task_of(found)
+    assert (task.axes["one"].values, task.inputs["x"].shape) == ((1,), (3, 3))
+    assert task.summary.endswith("(fixed shapes)")
+
+
+def test_in_float64_nothing_is_rounded_though_the_source_asks_for_it() -> None:
+    (found,) = survey(foreign.FORWARD, "function", configurations=[[{"rows": 64, "columns": 32}, {"columns": 32}]])
+    task = loaded(found, foreign.FORWARD)
+    inputs = make_inputs(task.spec, Case(axes={"columns": 8, "rows": 4}, dtype="float32", seed=1))
+    x, weight, eps = (inputs.values[name] for name in ("x", "weight", "eps"))
+    wide, factor = x.double(), weight.double()  # type: ignore[union-attr]
+    expected = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps) * factor
+    assert torch.equal(Reference(task).exact(inputs)["y"], expected)
+
+
+def test_the_arguments_of_an_injected_function_are_the_inputs() -> None:
+    configurations = [[{"rows": 64, "columns": 32}, {"columns": 32}], [{"rows": 200, "columns": 96}, {"columns": 96}]]
+    (found,) = survey(foreign.FORWARD, "function", configurations=configurations)
+    task = task_of(found)
+    assert list(task.inputs) == ["x", "weight", "eps", "stride"]
+    assert task.inputs["weight"].role == "parameter"
+    assert (task.inputs["stride"].value, task.inputs["eps"].choices) == (1, (0.001,))
+    assert task.timed["cuda"] == ({"columns": 32, "rows": 64}, {"columns": 96, "rows": 200})
+    assert task.axes["rows"].high >= 200
+
+
+def test_a_configuration_that_differs_in_more_than_sizes_is_a_task_of_its_own() -> None:
+    configurations = [[{}, {"stride": 1}], [{}, {"stride": 2}]]
+    first, second = survey(foreign.FORWARD, "function", configurations=configurations)
+    assert (task_of(first).inputs["stride"].value, task_of(second).inputs["stride"].value) == (1, 2)
+
+
+def test_a_backward_pass_is_differentiated_and_called_as_its_kernels_are() -> None:
+    configurations = [[{"rows": 48, "columns": 32}, {"columns": 32, "features": 24}]]
+    (found,) = survey(foreign.BACKWARD, "gradient", configurations=configurations)
+    task = task_of(found)
+    assert {name: spec.role for name, spec in task.inputs.items()} == {
+        "x": "activation", "weight": "parameter", "grad_output": "gradient",
+    }  # fmt: skip
+    assert [spec.shape for spec in task.outputs.values()] == [
+        ("features",), ("rows", "columns"), ("features", "columns"),
+    ]  # fmt: skip
+    assert found.adapter.call[:2] == (("tuple", [0, 1]), ("value", 2))
+    values, outputs = answers(found, foreign.BACKWARD, columns=5, features=3, rows=4)
+    torch.testing.assert_close(outputs["y0"], values["grad_output"].sum(0))
+    torch.testing.assert_close(outputs["y1"], values["grad_output"] @ values["weight"])
+    torch.testing.assert_close(outputs["y2"], values["grad_output"].T @ values["x"])
+
+
+def test_a_definition_keeps_its_shapes_its_dtypes_and_its_numbers() -> None:
+    options = {
+        "definition": foreign.DEFINITION, "sizes": {"rows": 96}, "numbers": {"eps": 0.001}, "stored": [],
+        "workloads": [{"rows": 48}, {"rows": 96}],
+    }  # fmt: skip
+    (found,) = survey(foreign.DEFINITION["reference"], "definition", **options)
+    task = task_of(found)
+    assert (task.dtypes, task.outputs["scale"].dtype) == (("bfloat16",), "float32")
+    assert (task.inputs["table"].dtype, task.inputs["order"].dtype, task.inputs["order"].below) == (
+        "float32", "int32", "rows",
+    )  # fmt: skip
+    assert task.outputs["y"].shape == ("rows", 32)
+    assert task.timed["cuda"] == ({"rows": 96}, {"rows": 48})
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("class Model:\n    pass\n\n\ndef get_inputs():\n    return []\n", "has no attribute"),
+        (foreign.AFFINE.replace("self.layer(x)", "None"), "returns no tensor"),
+        (foreign.AFFINE.replace("import torch\n", "import torch\nimport no_such_package\n", 1), "no_such_package"),
+    ],
+    ids=["no model", "no answer", "a package that is not there"],
+)
+def test_a_problem_that_does_not_run_says_why(source: str, words: str) -> None:
+    with pytest.raises((ValueError, AttributeError), match=words):
+        survey(source)
