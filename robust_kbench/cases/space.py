@@ -11,8 +11,8 @@ from robust_kbench.cases import layouts
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.task import ITEMSIZE, Distribution, FloatDType, Layout, Task, shape_of
 
-_LEAST = 2
-"""How many times what the smallest case costs a case may cost, whatever the budget."""
+_LEAST, _MOST = 2, 1000
+"""Where the smallest case is beyond the budget: how many times its cost, and of the budget, a case may cost."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Space:
     def affords(self, axes: Mapping[str, int], dtype: str) -> bool:
         """Whether the tensors and the work of a case are within the budget; its tensors may be empty.
 
-        A task whose smallest cases are beyond it, such as a whole network, has those.
+        A task whose smallest cases are beyond it, such as a whole network, has those, unless it is a thousand times.
         """
         elements, flops = self._price(axes, dtype)
         least_elements, least_flops = self._least
@@ -94,4 +94,4 @@ class Space:
 
 def _raised(budget: float, least: int) -> float:
     """A budget that the cheapest case does not keep is one for that case and its neighbours."""
-    return budget if least <= budget else _LEAST * least
+    return budget if not budget < least <= _MOST * budget else _LEAST * least

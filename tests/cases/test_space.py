@@ -82,3 +82,12 @@ def test_whatever_is_drawn_is_admitted(seed: int, elements: int) -> None:
 
 def _timed(rows: int, cols: int) -> dict[str, list[dict[str, int]]]:
     return {kind: [{"rows": rows, "cols": cols}] for kind in ("cpu", "cuda")}
+
+
+@pytest.mark.parametrize(("flops", "is_affordable"), [(10**6, True), (10**9, True), (10**9 + 1, False)])
+def test_a_task_whose_smallest_case_is_too_dear_has_that_one_within_reason(flops: int, is_affordable: bool) -> None:
+    task = make_task(cost={"flops": f"{flops} * rows", "bytes": 1})
+    space = Space(task, Budget(cases=24, elements=1 << 10, flops=1e6, timed_bindings=0), ("float32",), False)
+    assert space.affords({"rows": 1, "cols": 1}, "float32") is is_affordable
+    assert space.affords({"rows": 2, "cols": 1}, "float32") is (is_affordable and flops > 10**6)
+    assert not space.affords({"rows": 3, "cols": 1}, "float32")
