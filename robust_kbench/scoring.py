@@ -188,8 +188,8 @@ def _mixed(case: Measured, chosen: Sequence[str]) -> Ratio:
 def _chosen(case: Measured) -> tuple[str, ...]:
     """For each session the baseline that was fastest in all others; for a single one, in itself."""
     times, count = case.sessions_ns, len(case.counts)
-    first = min(case.baselines, key=lambda name: max(times[name]))
-    if all(max(times[first]) < min(times[name]) for name in case.baselines if name != first):
+    slowest, first = min((max(times[name]), name) for name in case.baselines)
+    if all(slowest < min(times[name]) for name in case.baselines if name != first):
         return (first,) * count  # the fastest in any choice of sessions
 
     def typical(name: str, left_out: int) -> float:

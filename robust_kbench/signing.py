@@ -20,7 +20,7 @@ from typing import NamedTuple
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.schema.documents import canonical
 from robust_kbench.schema.record import RunRecord, Signature
-from robust_kbench.store import SEAL, as_kept, seal_of
+from robust_kbench.store import SEAL, as_kept, parse_line, seal_of
 from robust_kbench.worker import readable
 
 _DOMAIN = b"robust-kbench record v1\n"  # what else the key may sign can never be taken for a record
@@ -89,8 +89,11 @@ def digest_of(record: RunRecord) -> str:
     return _digest(canonical(record, without=set(SEAL)))
 
 
-def _digest(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+def _digest(*content: bytes | memoryview) -> str:
+    found = hashlib.sha256()
+    for part in content:
+        found.update(part)
+    return f"sha256:{found.hexdigest()}"
 
 
 def seal(record: RunRecord, key: PrivateKey | None = None) -> RunRecord:
@@ -112,16 +115,23 @@ class Standing(NamedTuple):
 
 
 def standing(record: RunRecord, line: bytes | None = None) -> Standing:
-    """What can be said without running anything again. `line`: that of a store which it was read from; saves time."""
+    """What can be said without running anything again. `line`: that of a store which it was read from; saves time.
+
+    It is needed where `record` is but a view (`store.view_line`).
+    """
     signature = record.signature
     if not record.digest and signature is None:
         return Standing(None, None)
-    if not (_stands_in(line, record) or record.digest == digest_of(record)):
+    if not (_stands_in(line, record) or record.digest == digest_of(_whole(record, line))):
         return Standing(False, None)
     if signature is None:
         return Standing(True, None)
     is_right = is_signed(_DOMAIN + record.digest.encode(), signature.key, signature.value)
     return Standing(is_right, signature.key if is_right else None)
+
+
+def _whole(record: RunRecord, line: bytes | None) -> RunRecord:
+    return record if isinstance(record, RunRecord) or line is None else parse_line(line, record.submission)
 
 
 def _stands_in(line: bytes | None, record: RunRecord) -> bool:
@@ -130,7 +140,7 @@ def _stands_in(line: bytes | None, record: RunRecord) -> bool:
         return False
     end = seal_of(record)
     text = line.rstrip(b"\n")
-    return text.endswith(end) and _digest(text[: -len(end)] + b"}") == record.digest
+    return text.endswith(end) and _digest(memoryview(text)[: -len(end)], b"}") == record.digest
 
 
 def key_path() -> Path:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,9 @@ def to_line(record: RunRecord) -> bytes:
 
 def seal_of(record: RunRecord) -> bytes:
     """How the line of a record with a digest ends."""
-    return b"," + compact(record.model_dump(include=set(SEAL), exclude_none=True))[1:]
+    signature = record.signature
+    signed = {"signature": {"key": signature.key, "value": signature.value}} if signature else {}
+    return b"," + compact({"digest": record.digest, **signed})[1:]
 
 
 def as_kept(record: RunRecord) -> RunRecord:
@@ -151,6 +154,21 @@ def parse_line(line: bytes, where: str) -> RunRecord:
         return RunRecord.model_validate_json(line)
     except ValidationError:
         return _parse_slowly(line, where)  # which finds the words for what is wrong
+
+
+def view_line(line: bytes, where: str) -> RunRecord:
+    """The same for reading alone, in a third of the time: what comes back has no method of a model, see `views`."""
+    try:
+        return _reader()(line)
+    except ValueError:
+        return parse_line(line, where)
+
+
+@cache
+def _reader() -> Callable[[bytes], RunRecord]:
+    from robust_kbench.schema.views import reader
+
+    return reader(RunRecord)
 
 
 def _parse_slowly(line: bytes, where: str) -> RunRecord:

@@ -8,20 +8,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import RawIOBase
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Self
 
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.schema.documents import shown
 from robust_kbench.schema.record import MAX_RECORD_BYTES
 from robust_kbench.store import parse_line
 
-__all__ = ["CONFIRMATIONS", "TORN", "Place", "Problem", "lines", "parse_line", "read_line", "stores"]
+__all__ = ["CONFIRMATIONS", "TORN", "Place", "Problem", "lines", "parse_line", "places", "read_line", "stores"]
 
 CONFIRMATIONS = "confirmations.jsonl"
 _NO_STORES = {CONFIRMATIONS, "journal.jsonl", ".final.jsonl"}  # the others belong to a run of `kbench evolve`
 TORN = "the last line has no end: its writer was killed, or is still writing"
 _MAX_WORDS = 300
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,42 +74,53 @@ def _stores_below(folder: Path) -> list[Path]:
 def lines(paths: Sequence[Path], problems: list[Problem] | None = None) -> Iterator[tuple[Place, bytes]]:
     """Every line of every file, in order, one at a time in memory; what is none is added to `problems`."""
     told: list[Problem] = [] if problems is None else problems
+    for place in places(paths, told):
+        try:
+            yield place, read_line(place)
+        except SpecError as error:
+            told.append(Problem.at(place.where, error))
+
+
+def places(paths: Sequence[Path], problems: list[Problem]) -> Iterator[Place]:
+    """Where every line of every file is, in order; what is no line is added to `problems`."""
     for path in paths:
         try:
             if not path.is_file():
                 raise SpecError("not a regular file" if path.exists() else "No such file or directory")
-            with path.open("rb") as file:
-                yield from _lines(path, file, told)
+            with path.open("rb", buffering=0) as file:
+                yield from _places(path, file, problems)
         except SpecError as error:
-            told.append(Problem.at(str(path), error))
+            problems.append(Problem.at(str(path), error))
         except OSError as error:
-            told.append(Problem.at(str(path), error.strerror or type(error).__name__))
+            problems.append(Problem.at(str(path), error.strerror or type(error).__name__))
 
 
-def _lines(path: Path, file: BinaryIO, problems: list[Problem]) -> Iterator[tuple[Place, bytes]]:
-    offset = number = 0
-    while line := file.readline(MAX_RECORD_BYTES + 1):
-        number += 1
-        length = len(line)
-        where = f"{path}:{number}"
+def _places(path: Path, file: RawIOBase, problems: list[Problem]) -> Iterator[Place]:
+    start = 0
+    for number, (end, is_whole) in enumerate(_ends(file), start=1):
+        length, where = end - start, f"{path}:{number}"
         if length > MAX_RECORD_BYTES:
-            length += _skip(file) if not line.endswith(b"\n") else 0
             problems.append(Problem.at(where, f"{length:,} bytes; a record has at most {MAX_RECORD_BYTES:,}"))
-        elif not line.endswith(b"\n"):
+        elif not is_whole:
             problems.append(Problem.at(where, TORN))
         else:
-            yield Place(path, offset, length - 1, number), line[:-1]
-        offset += length
+            yield Place(path, start, length - 1, number)
+        start = end
 
 
-def _skip(file: BinaryIO) -> int:
-    """To the end of the line; returns how many bytes that were."""
-    skipped = 0
-    while part := file.readline(MAX_RECORD_BYTES):
-        skipped += len(part)
-        if part.endswith(b"\n"):
-            break
-    return skipped
+def _ends(file: RawIOBase) -> Iterator[tuple[int, bool]]:
+    """Where each line ends, and whether by a newline, which only the last may lack."""
+    block = bytearray(_BLOCK_BYTES)
+    offset = end = 0
+    while size := file.readinto(block) or 0:
+        at = block.find(b"\n", 0, size)
+        while at >= 0:
+            end = offset + at + 1
+            yield end, True
+            at = block.find(b"\n", at + 1, size)
+        offset += size
+    if end < offset:
+        yield offset, False
 
 
 def read_line(place: Place) -> bytes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 from operator import truediv
 from typing import NamedTuple
 
 from robust_kbench.leaderboard import roofline
-from robust_kbench.schema.record import CANDIDATE, EAGER, CaseResult, RunRecord
+from robust_kbench.schema.record import CANDIDATE, EAGER, CaseResult, Metrics, RunRecord
 from robust_kbench.scoring import CaseScore, DtypeScore, score
 from robust_kbench.timing.statistics import Ratio
 
@@ -86,20 +87,24 @@ def _counted(record: RunRecord) -> dict[str, DtypeLine]:
 
 
 def _judged(dtype: str, cases: Sequence[CaseResult]) -> DtypeLine:
-    passed = sum(case.status == "passed" for case in cases)
-    ratios = [ratio for case in cases if (ratio := _error_ratio(case)) is not None]
-    return DtypeLine(dtype, passed, len(cases), max(ratios, default=None))
+    passed = [case.status for case in cases].count("passed")
+    told = [(each.errors, each.limits) for each in cases if each.errors and each.limits]
+    comparable = [(errors, limits) for errors, limits in told if len(errors) == len(limits)]
+    return DtypeLine(dtype, passed, len(cases), _worst(comparable))
 
 
-def _error_ratio(case: CaseResult) -> float | None:
-    """`CaseResult.error_ratio`, if it is a number: nobody vouches for the limits of a foreign record."""
-    if not case.errors or not case.limits or len(case.errors) != len(case.limits):
-        return None
+def _worst(told: Sequence[tuple[Metrics, Metrics]]) -> float | None:
+    """The largest `CaseResult.error_ratio` that is a number: nobody vouches for the limits of a foreign record."""
+    errors = chain.from_iterable([each for each, _ in told])
+    limits = chain.from_iterable([each for _, each in told])
     try:
-        ratio: float = max(map(truediv, case.errors, case.limits))
+        worst = max(map(truediv, errors, limits), default=None)  # of all at once, for there are hundreds
     except ZeroDivisionError:
-        return None
-    return ratio if math.isfinite(ratio) else None
+        worst = math.inf
+    if worst is None or math.isfinite(worst):
+        return worst
+    alone = [_worst([each]) for each in told] if len(told) > 1 else []
+    return max((ratio for ratio in alone if ratio is not None), default=None)
 
 
 def _binding(case: CaseScore) -> Binding:

@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from robust_kbench.errors import HarnessError, KBenchError
-from robust_kbench.leaderboard.reading import Place, Problem, lines, parse_line, read_line
+from robust_kbench.leaderboard.reading import Place, Problem, places, read_line
 from robust_kbench.leaderboard.speeds import Binding, DtypeLine, speeds
 from robust_kbench.schema.record import RunRecord
 from robust_kbench.signing import standing
+from robust_kbench.store import view_line
 
 __all__ = ["Binding", "DtypeLine", "Loaded", "Summary", "distinct", "summaries", "summarise"]
 
@@ -98,9 +99,10 @@ class Loaded:
 
 
 def summarise(record: RunRecord, place: Place, line: bytes | None = None) -> Summary:
-    """`place` is where its line stands; `line` itself saves time."""
-    speed, disturbance, stands = speeds(record), record.disturbance, standing(record, line)
-    facts = record.environment
+    """`place` is where its line stands; `line` itself saves time, and is needed where `record` is but a view of it."""
+    speed, stands, facts = speeds(record), standing(record, line), record.environment
+    is_rankable = record.is_rankable  # and then nothing disturbed it, and nobody discards it
+    disturbance = "" if is_rankable else record.disturbance
     return Summary(
         task=record.task,
         task_version=record.task_version,
@@ -133,9 +135,9 @@ def summarise(record: RunRecord, place: Place, line: bytes | None = None) -> Sum
         driver=facts.get("driver", ""),
         harness=facts.get("harness", ""),
         started_at=record.started_at,
-        is_rankable=record.is_rankable and not speed.damage,
+        is_rankable=is_rankable and not speed.damage,
         is_contender=record.is_contender,
-        is_discarded=record.is_discarded,
+        is_discarded=not is_rankable and record.is_discarded,
         place=place,
         digest=record.digest,
         signer=stands.signer,
@@ -167,7 +169,7 @@ def summaries(paths: Sequence[Path], jobs: int | None = None) -> Loaded:
     problems: list[Problem] = []
     found: list[Summary] = []
     with _no_collection():  # millions of objects stay, and nothing among them refers back
-        for outcome in _outcomes(lines(paths, problems), jobs or len(os.sched_getaffinity(0))):
+        for outcome in _outcomes(places(paths, problems), jobs or len(os.sched_getaffinity(0))):
             if isinstance(outcome, Problem):
                 problems.append(outcome)
             else:
@@ -193,11 +195,10 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _outcomes(stream: Iterator[tuple[Place, bytes]], jobs: int) -> Iterator[Summary | Problem]:
+def _outcomes(stream: Iterator[Place], jobs: int) -> Iterator[Summary | Problem]:
     first = list(islice(stream, _FEW))
-    if jobs == 1 or len(first) < _FEW:
-        return (_outcome(place, line) for place, line in chain(first, stream))
-    return _in_processes((place for place, _ in chain(first, stream)), jobs)
+    every = chain(first, stream)
+    return map(_outcome, every) if jobs == 1 or len(first) < _FEW else _in_processes(every, jobs)
 
 
 def _in_processes(places: Iterator[Place], jobs: int) -> Iterator[Summary | Problem]:
@@ -221,13 +222,13 @@ def _context() -> BaseContext:
 
 
 def _all_outcomes(places: Sequence[Place]) -> list[Summary | Problem]:
-    return [_outcome(place) for place in places]
+    return list(map(_outcome, places))
 
 
-def _outcome(place: Place, line: bytes | None = None) -> Summary | Problem:
+def _outcome(place: Place) -> Summary | Problem:
     try:
-        text = read_line(place) if line is None else line
-        return summarise(parse_line(text, place.where), place, text)
+        line = read_line(place)
+        return summarise(view_line(line, place.where), place, line)
     except KBenchError as error:
         return Problem.at(place.where, error)
     except Exception as error:  # whatever it is, a line that somebody sent must not cost the others

@@ -16,6 +16,7 @@ from robust_kbench.leaderboard.cells import quoted
 from robust_kbench.leaderboard.reading import Problem
 from robust_kbench.leaderboard.rows import COLUMNS, Row, rows
 from robust_kbench.leaderboard.summary import Loaded
+from robust_kbench.leaderboard.totals import Total
 
 if TYPE_CHECKING:
     from robust_kbench.leaderboard.confirmation import Confirmation
@@ -44,11 +45,12 @@ def write_rows(
 
     `problems`: further ones than those of `loaded`.
     """
+    added = totals.totals(found)
     files = {
         LEADERBOARD: to_csv(found),
-        TOTALS: cells.to_csv(totals.totals(found), totals.TOTAL_COLUMNS),
+        TOTALS: cells.to_csv(added, totals.TOTAL_COLUMNS),
         **({AGENTS: agents.to_csv(runs)} if runs else {}),
-        README: "\n".join(_page(found, loaded, runs, [*loaded.problems, *problems])),
+        README: "\n".join(_page(found, added, loaded, runs, [*loaded.problems, *problems])),
     }
     out.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -61,9 +63,11 @@ def to_csv(found: Sequence[Row]) -> str:
     return cells.to_csv(found, COLUMNS)
 
 
-def _page(found: Sequence[Row], loaded: Loaded, runs: Sequence[Run], problems: Sequence[Problem]) -> Iterator[str]:
+def _page(
+    found: Sequence[Row], added: Sequence[Total], loaded: Loaded, runs: Sequence[Run], problems: Sequence[Problem]
+) -> Iterator[str]:
     yield to_markdown(found)
-    if table := totals.to_markdown(totals.totals(found)):
+    if table := totals.to_markdown(added):
         yield f"{_TOTALS}\n\n{table}"
     if runs:
         yield f"{_AGENTS}\n\n{agents.to_markdown(runs)}"

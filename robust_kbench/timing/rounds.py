@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from robust_kbench.timing.statistics import Ordered
 
 _SAMPLE_BYTES = 4
 FloatArray = npt.NDArray[np.float64]
+_Times = dict[str, tuple[float, list[float]]]  # name -> its median in us, and those of the sessions in ns
 
 
 class Against(NamedTuple):
@@ -58,7 +59,7 @@ class _Decoded(NamedTuple):
 
     names: list[str]
     counts: list[int]
-    samples: npt.NDArray[np.uint32]
+    samples: FloatArray
 
 
 def measured(timings: Sequence[Timing]) -> list[Measured]:
@@ -71,49 +72,33 @@ def measured(timings: Sequence[Timing]) -> list[Measured]:
     if not cases:
         return []
     logs = [_log_ratios(case) for case in cases]
-    raw = np.concatenate([case.samples.ravel() for case in cases])
-    whole = np.concatenate([each.ravel() for each in logs])
-    names, others = [len(case.names) for case in cases], [len(each) for each in logs]
-    results = _Results(
-        iter(Ordered.of(raw, _all_sessions(cases, names)).medians()),
-        iter(Ordered.of(raw, _each_session(cases, names)).medians()),
-        iter(Ordered.of(whole, _each_session(cases, others)).medians()),
-        iter(Ordered.of(whole, _all_sessions(cases, others)).bounds()),
-    )
-    return [_measured(case, rows, results) for case, rows in zip(cases, logs, strict=True)]
-
-
-class _Results(NamedTuple):
-    """In the order of the rows: of samples, all sessions and each; of log ratios, each and all."""
-
-    medians_ns: Iterator[float]
-    sessions_ns: Iterator[float]
-    medians: Iterator[float]
-    bounds: Iterator[tuple[float, float]]
+    # All rows of samples, then all of log ratios, so that two calls put everything in order.
+    values = np.concatenate([case.samples.ravel() for case in cases] + [each.ravel() for each in logs])
+    rows = [(len(case.names), case.counts) for case in cases] + [(len(case.names) - 1, case.counts) for case in cases]
+    sessions = iter(Ordered.of(values, [count for number, counts in rows for count in counts * number]).medians())
+    whole = Ordered.of(values, [sum(counts) for number, counts in rows for _ in range(number)])
+    medians_ns, bounds = iter(whole.medians()), islice(whole.bounds(), sum(len(case.names) for case in cases), None)
+    times = [_times(case, medians_ns, sessions) for case in cases]
+    against = [_against(case, each, sessions, bounds) for case, each in zip(cases, logs, strict=True)]
+    return list(map(_measured, cases, times, against))
 
 
 def _decoded(timing: Timing) -> _Decoded:
-    sessions = [{name: _bytes(text) for name, text in session.samples.items()} for session in timing.sessions]
     names = _names(timing.sessions)
-    counts = [_rounds({len(session[name]) for name in names}) for session in sessions]
-    data = b"".join(session[name] for name in names for session in sessions)
-    return _Decoded(names, counts, np.frombuffer(data, dtype="<u4").reshape(len(names), sum(counts)))
-
-
-def _bytes(text: str) -> bytes:
-    """As `decode_samples` would take it apart."""
-    data = binascii.a2b_base64(text, strict_mode=True)
-    if len(data) % _SAMPLE_BYTES:
-        raise ValueError(f"{len(data)} bytes are no whole number of samples")
-    return data
+    decode = binascii.a2b_base64  # strictly, as `decode_samples` takes them apart
+    rows = [[decode(session.samples[name], strict_mode=True) for session in timing.sessions] for name in names]
+    counts = _rounds([list(map(len, row)) for row in rows])
+    data = b"".join(chain.from_iterable(rows))
+    samples = np.frombuffer(data, dtype="<u4").astype(float).reshape(len(names), sum(counts))
+    return _Decoded(names, counts, samples)
 
 
 def _names(sessions: Sequence[Session]) -> list[str]:
     """Who is scored: the candidate, then every baseline that no session lacks, then the control where it has a use."""
     if not sessions:
         raise ValueError("no sessions")
-    shared = [name for name in sessions[0].samples if all(name in each.samples for each in sessions)]
-    baselines = [name for name in shared if name not in (CANDIDATE, CONTROL)]
+    shared = set(sessions[0].samples).intersection(*[each.samples for each in sessions])
+    baselines = [name for name in sessions[0].samples if name in shared and name not in (CANDIDATE, CONTROL)]
     if CANDIDATE not in shared:
         raise ValueError("a session has no samples of the candidate")
     if not baselines:
@@ -121,49 +106,47 @@ def _names(sessions: Sequence[Session]) -> list[str]:
     return [CANDIDATE, *baselines, *([CONTROL] if CONTROL in shared and EAGER in baselines else [])]
 
 
-def _rounds(sizes: set[int]) -> int:
-    """Of a session, whose contestants have samples of so many bytes."""
-    if len(sizes) > 1:
+def _rounds(sizes: Sequence[list[int]]) -> list[int]:
+    """Of each session, given how many bytes of samples each name has in each session."""
+    if any(row != sizes[0] for row in sizes):
         raise ValueError("the contestants of a session have different numbers of samples")
-    (size,) = sizes
-    if not size:
+    if not all(sizes[0]):
         raise ValueError("a session has no samples")
-    return size // _SAMPLE_BYTES
+    if any(size % _SAMPLE_BYTES for size in sizes[0]):
+        raise ValueError(f"samples have {_SAMPLE_BYTES} bytes each, and those of a session are no whole number")
+    return [size // _SAMPLE_BYTES for size in sizes[0]]
 
 
 def _log_ratios(case: _Decoded) -> FloatArray:
     """A row for each baseline, against the candidate, and one for eager against its control where that ran."""
     times = np.maximum(case.samples, 1)
-    has_control = case.names[-1] == CONTROL
-    quotients = times[1 : len(times) - has_control] / times[0]
-    if has_control:
-        eager = times[case.names.index(EAGER)]
-        quotients = np.vstack([quotients, eager / times[-1]])
+    quotients = times[1:] / times[0]
+    if case.names[-1] == CONTROL:
+        np.divide(times[case.names.index(EAGER)], times[-1], out=quotients[-1])
     logs: FloatArray = np.log(quotients)
     return logs
 
 
-def _all_sessions(cases: Sequence[_Decoded], rows: Sequence[int]) -> list[int]:
-    return [sum(case.counts) for case, number in zip(cases, rows, strict=True) for _ in range(number)]
+def _times(case: _Decoded, medians_ns: Iterator[float], sessions_ns: Iterator[float]) -> _Times:
+    """What comes next belongs to this case."""
+    return {name: (next(medians_ns) / 1e3, list(islice(sessions_ns, len(case.counts)))) for name in case.names}
 
 
-def _each_session(cases: Sequence[_Decoded], rows: Sequence[int]) -> list[int]:
-    return [count for case, number in zip(cases, rows, strict=True) for count in case.counts * number]
+def _against(
+    case: _Decoded, logs: FloatArray, medians: Iterator[float], bounds: Iterator[tuple[float, float]]
+) -> list[Against]:
+    """For each row of `logs`. What comes next belongs to this case."""
+    return [Against(list(islice(medians, len(case.counts))), next(bounds), row) for row in logs]
 
 
-def _measured(case: _Decoded, rows: FloatArray, results: _Results) -> Measured:
-    """Takes what belongs to this case from `results`."""
-    sessions = len(case.counts)
-    typical = {name: next(results.medians_ns) / 1e3 for name in case.names}
-    each = {name: list(islice(results.sessions_ns, sessions)) for name in case.names}
-    logs = [Against(list(islice(results.medians, sessions)), next(results.bounds), row) for row in rows]
-    baselines = case.names[1 : len(case.names) - (case.names[-1] == CONTROL)]
-    typical.pop(CONTROL, None)
+def _measured(case: _Decoded, times: _Times, against: list[Against]) -> Measured:
+    has_control = case.names[-1] == CONTROL
+    baselines = case.names[1 : len(case.names) - has_control]
     return Measured(
         baselines,
         case.counts,
-        typical,
-        {name: each[name] for name in baselines},
-        dict(zip(baselines, logs, strict=False)),
-        logs[-1].medians if len(logs) > len(baselines) else [],
+        {name: times[name][0] for name in (CANDIDATE, *baselines)},
+        {name: times[name][1] for name in baselines},
+        dict(zip(baselines, against, strict=False)),
+        against[-1].medians if has_control else [],
     )

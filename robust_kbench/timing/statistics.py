@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +33,7 @@ class Verdict(StrEnum):
     AMBIGUOUS = "ambiguous"
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(NamedTuple):
     """A speedup (above 1: the candidate is faster) with its 95 % interval."""
 
     value: float
@@ -140,12 +138,11 @@ def geometric_mean(sessions: Sequence[Sequence[Sequence[float]]]) -> Ratio:
 
 
 def _mean_log(values: Sequence[float]) -> float:
-    return sum(math.log(value) for value in values) / len(values)
+    return sum(map(math.log, values)) / len(values)
 
 
-@dataclass(frozen=True)
-class Ordered:
-    """Rows of numbers, each in order, one behind the other in `values`; none is empty."""
+class Ordered(NamedTuple):
+    """Rows of numbers, each in order, in `values` from its `starts`; none is empty."""
 
     values: npt.NDArray[Any]
     starts: npt.NDArray[Any]
@@ -155,7 +152,7 @@ class Ordered:
     def of(cls, values: npt.NDArray[Any], counts: Sequence[int]) -> Ordered:
         """`values`: all rows, one behind the other, of so many numbers each."""
         lengths = np.asarray(counts, dtype=np.intp)
-        return cls(_sorted_rows(values, lengths), np.cumsum(lengths) - lengths, lengths)
+        return cls(*_sorted_rows(values, lengths), lengths)
 
     def medians(self) -> list[float]:
         """`median` of each row."""
@@ -171,20 +168,24 @@ class Ordered:
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def _sorted_rows(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """In one call, where rows are of like length. A single long one among many would make the array too large."""
+def _sorted_rows(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The rows and where each starts. Shorter ones are filled up, so that one call sorts them all.
+
+    A single long row among many would make the array too large: then each is sorted alone.
+    """
     width = int(counts.max(initial=0))
-    if width * len(counts) == len(values):
-        return np.sort(values.reshape(len(counts), width), axis=1).ravel()
     if width * len(counts) > _MOST_PADDING * len(values):
-        return np.concatenate([np.sort(row) for row in np.split(values, np.cumsum(counts)[:-1])])
-    largest = np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).max
-    is_there = np.arange(width) < counts[:, None]
-    padded = np.full(is_there.shape, largest, dtype=values.dtype)
-    padded[is_there] = values
+        ends = np.cumsum(counts)
+        return np.concatenate([np.sort(row) for row in np.split(values, ends[:-1])]), ends - counts
+    starts = np.arange(len(counts)) * width
+    if width * len(counts) == len(values):
+        padded = values.reshape(len(counts), width).copy()
+    else:
+        largest = np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).max
+        padded = np.full((len(counts), width), largest, dtype=values.dtype)
+        padded[np.arange(width) < counts[:, None]] = values
     padded.sort(axis=1)
-    ordered: npt.NDArray[Any] = padded[is_there]
-    return ordered
+    return padded.ravel(), starts
 
 
 def middle(values: Sequence[float]) -> float:
@@ -206,8 +207,8 @@ def ratio_of(medians: Sequence[float], bounds: tuple[float, float]) -> Ratio:
 def geometric_mean_of(ratios: Sequence[Ratio], medians: Sequence[Sequence[float]]) -> Ratio:
     """`geometric_mean` of cases with these ratios, whose sessions have these medians (case, session)."""
     value = _mean_log([each.value for each in ratios])
-    if (count := min(len(each) for each in medians)) > 1:
-        low, high = _student([sum(each[number] for each in medians) / len(medians) for number in range(count)])
+    if min(map(len, medians)) > 1:
+        low, high = _student([math.fsum(session) / len(medians) for session in zip(*medians, strict=False)])
     else:
         low, high = _mean_log([each.low for each in ratios]), _mean_log([each.high for each in ratios])
     return Ratio(math.exp(value), math.exp(min(low, value)), math.exp(max(high, value)))
@@ -217,8 +218,7 @@ def _student(values: Sequence[float]) -> tuple[float, float]:
     """The ends of `mean_interval` of two values or more."""
     count = len(values)
     centre = math.fsum(values) / count
-    squares = math.fsum((value - centre) ** 2 for value in values)
-    width = _student_quantile(count - 1) * math.sqrt(squares / (count - 1) / count)
+    width = _student_quantile(count - 1) * math.dist(values, [centre] * count) / math.sqrt((count - 1) * count)
     return centre - width, centre + width
 
 
