@@ -122,7 +122,7 @@ def standing(record: RunRecord, line: bytes | None = None) -> Standing:
     signature = record.signature
     if not record.digest and signature is None:
         return Standing(None, None)
-    if not (_stands_in(line, record) or record.digest == digest_of(_whole(record, line))):
+    if not (_stands_in(line, record) or record.digest == digest_of(whole(record, line))):
         return Standing(False, None)
     if signature is None:
         return Standing(True, None)
@@ -130,7 +130,8 @@ def standing(record: RunRecord, line: bytes | None = None) -> Standing:
     return Standing(is_right, signature.key if is_right else None)
 
 
-def _whole(record: RunRecord, line: bytes | None) -> RunRecord:
+def whole(record: RunRecord, line: bytes | None) -> RunRecord:
+    """The model itself, where `record` may be but a view of `line`."""
     return record if isinstance(record, RunRecord) or line is None else parse_line(line, record.submission)
 
 

@@ -281,7 +281,8 @@ def write_stores(folder: Path) -> list[Path]:
         "shapes.jsonl": b"".join(sealed(shaped(name)) for name in SHAPES),
         "<img src=x onerror=pwned=1> & =1.jsonl": b"".join(line + b"\n" for line in LINES.values()),
         "altered\x1b[2J.jsonl": b"".join(altered_lines()),
-        "torn.jsonl": sealed(plain() | {"submission": "whole"}) + LINES["half a record"],
+        "torn.jsonl": sealed(plain() | {"submission": "whole", "submission_digest": "sha256:whole"})
+        + LINES["half a record"],
         "empty.jsonl": b"",
     }
     (folder / "confirmations.jsonl").write_bytes(b"".join(confirmation_lines()))

@@ -38,7 +38,7 @@ Stores = Annotated[list[Path], typer.Argument(help="Stores of records (.jsonl), 
 @app.command(_RANK)
 def rank(
     stores: Stores,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for tables and pages.")] = Path(),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for tables and pages.")] = Path("board"),
     sources: Annotated[
         list[Path] | None, typer.Option(metavar="DIR", help="Submissions whose sources may be shown.")
     ] = None,

@@ -110,7 +110,7 @@ def _verified(
 
     try:
         record = parse_line(line, place.where)
-        if standing(record).intact is False:
+        if standing(record, line).intact is False:
             _complain(f"{place.where}: altered since it was sealed, so that there is nothing to verify")
             return 1, None
         found = _run_again(record, place.where, sources, key, evaluators)

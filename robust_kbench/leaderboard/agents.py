@@ -17,10 +17,11 @@ from robust_kbench.agents.summary import Interval, Summary
 from robust_kbench.errors import SpecError
 from robust_kbench.leaderboard.cells import to_csv as cells_to_csv
 from robust_kbench.leaderboard.reading import Problem
-from robust_kbench.schema.documents import parse
+from robust_kbench.schema.documents import Strict, parse
 
 _FILE = "summary.json"
 _MAX_BYTES = 8 * 1024 * 1024
+_MOST = 1e15
 _AXES = frozenset({"evaluations", "tokens", "usd"})
 _FIGURES = (
     "success", "fast_1", "fast_1.5", "fast_2", "fast_1_of_all", "validity", "compile_rate", "parse_rate",
@@ -93,10 +94,23 @@ def _objections(run: Summary) -> Iterator[str]:
     }
     bounds = {name: (each.value, each.low, each.high) for name, each in ratios.items() if each is not None}
     plain = {**{f"area.{name}": value for name, value in run.area.items()}, "gap": run.gap}
-    known = bounds | {name: (value,) for name, value in plain.items() if value is not None}
+    known: dict[str, tuple[float, ...]] = {name: (value,) for name, value in plain.items() if value is not None}
+    known |= {**bounds, "curve": tuple(point.best for point in run.curve if point.best is not None)}
     for name, values in known.items():
         if not all(1e-12 < value < 1e12 for value in values):
             yield f"{name}: no ratio of two times"
+    if not all(0 <= number < _MOST for number in _counts(run)):
+        yield "no run has counted so much, or less than nothing"
+
+
+def _counts(run: Summary) -> Iterator[float]:
+    """Whatever is added up."""
+    told: list[Strict] = [*run.operators.values(), *run.verifiers.values(), *run.curve, run.limits, run]
+    for each in told:
+        for name, value in each:
+            if isinstance(value, int | float) and name != "seed":
+                yield value
+    yield from run.stages.values()
 
 
 def to_csv(runs: Sequence[Run]) -> str:

@@ -130,7 +130,7 @@ def compare(record: RunRecord, again: RunRecord) -> Confirmation:
     is_same = record.status is again.status
     speed = _speed(record, again) if is_same else Compared(None, _in_words(record, again))
     return Confirmation(
-        record=digest_of(record),
+        record=record.digest or digest_of(record),
         original_status=record.status.value,
         again_status=again.status.value,
         verdict_confirmed=is_same,

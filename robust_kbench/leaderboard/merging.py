@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from robust_kbench import store
 from robust_kbench.errors import HarnessError, SpecError
@@ -43,9 +44,10 @@ class _Entry:
     signer: str
     line_digest: bytes
 
-    @property
-    def order(self) -> tuple[str, str, str]:
-        return self.started_at, self.digest, self.signer
+    def order(self, target: Path) -> tuple[Any, ...]:
+        """By time. Of one moment, what `target` holds comes first and as it is: nobody gets before it."""
+        is_new = self.place.path != target
+        return self.started_at, is_new, 0 if is_new else self.place.number, self.digest, self.signer
 
 
 def merge(stores: Sequence[Path], into: Path) -> Merged:
@@ -62,7 +64,7 @@ def merge(stores: Sequence[Path], into: Path) -> Merged:
         before = list(_entries([target], own))
         _refuse_to_lose(own)
         found = [*before, *_entries(others, problems)]
-        kept = _union(found)
+        kept = sorted(_union(found), key=lambda each: each.order(target))
         if kept != before or own:
             store.replace(target, map(_line, kept))
     told = _merge_confirmations([*others, target], target, problems)
@@ -77,7 +79,7 @@ def _entries(paths: Sequence[Path], problems: list[Problem]) -> Iterator[_Entry]
         except SpecError as error:
             problems.append(Problem.at(place.where, error))
             continue
-        stands = standing(record)
+        stands = standing(record, line)
         signer, content = stands.signer or "", hashlib.sha256(line).digest()
         yield _Entry(place, record.started_at, digest_of(record), stands.intact, signer, content)
 
@@ -93,7 +95,7 @@ def _union(found: Iterable[_Entry]) -> list[_Entry]:
     copies: dict[str, list[_Entry]] = {}
     for each in found:
         copies.setdefault(each.digest, []).append(each)
-    return sorted((each for same in copies.values() for each in _vouched(same)), key=lambda each: each.order)
+    return [each for same in copies.values() for each in _vouched(same)]
 
 
 def _vouched(copies: Iterable[_Entry]) -> list[_Entry]:

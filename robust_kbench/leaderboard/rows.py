@@ -35,7 +35,7 @@ COLUMNS = (
 FAST_P = (0, 1, 1.5, 2, 4)
 """Of fast_p: to be right and more than p times as fast as the fastest baseline."""
 Row = dict[str, Any]
-_RANKED_TOGETHER = ("task", "task_version", "device", "dtype", "precision", "rule", "kbench")
+_RANKED_TOGETHER = ("task", "task_version", "device", "dtype", "precision", "rule", "kbench", "task_digest")
 _MAX_DISCARDED = 2
 _KEY_DIGITS = 8
 _NOBODY = "self-reported"
@@ -69,7 +69,7 @@ def rows(
     `trusted`: keys one of which must have signed what is ranked, and confirmed what counts as confirmed; by default
     anybody may.
     """
-    runs = distinct(summaries)
+    runs = distinct(summaries, trusted)
     histories: dict[tuple[Any, ...], list[_Run]] = {}
     for each in runs:
         left_out = _why_left_out(each, trusted)
@@ -81,7 +81,9 @@ def rows(
     ordered = sorted((row for row in published if row is not None), key=_order)
     for _, group in groupby(ordered, key=lambda row: tuple(row[column] for column in _RANKED_TOGETHER)):
         _rank([row for row in group if row["rank"] is not None])
-    _tell_where_from(ordered, runs, _verified(confirmations, trusted))
+    _tell_where_from(
+        ordered, [each for each in runs if not _why_left_out(each, trusted)], _verified(confirmations, trusted)
+    )
     return ordered
 
 
@@ -109,7 +111,9 @@ def _published(history: Sequence[_Run], left_out: str) -> Row | None:
     counted = [run for run in mine if run.counts]
     before = mine[: mine.index(counted[1])] if len(counted) > 1 else mine
     discarded = sum(run.summary.is_discarded for run in before)
-    seen: Row = {"runs": len(counted), "discarded": discarded}
+    # Whoever handed it in first: a second run by somebody else is no work of theirs.
+    first = history[0].summary
+    seen: Row = {"runs": len(counted), "discarded": discarded, "submission": first.submission, "author": first.author}
     if (failure := next((run for run in mine if run.summary.status in FAILURES), None)) is not None:
         return {**_row(failure, left_out), **seen}
     row = _row((counted[:2] or told)[-1], left_out)
@@ -118,8 +122,8 @@ def _published(history: Sequence[_Run], left_out: str) -> Row | None:
     elif discarded > _MAX_DISCARDED:
         seen["reason"] = f"not ranked: {discarded} runs came to nothing before two had counted"
     elif len(counted) > 1:
-        first = counted[0].line.speedup
-        seen |= {"rank": 0, "nominated_speedup": first.value if first else None}
+        nominated = counted[0].line.speedup
+        seen |= {"rank": 0, "nominated_speedup": nominated.value if nominated else None}
     return {**row, **seen}
 
 
@@ -218,8 +222,7 @@ def _tell_where_from(found: Iterable[Row], runs: Iterable[Summary], verified: Ma
     """Who else has handed in the same sources, the earliest first, and whether somebody has run the record again."""
     names: dict[str, dict[str, None]] = {}
     for each in runs:
-        if each.intact is not False:
-            names.setdefault(each.submission_digest, {})[each.submission] = None
+        names.setdefault(each.submission_digest, {})[each.submission] = None
     for row in found:
         others = (name for name in names.get(row["submission_digest"], ()) if name != row["submission"])
         row["same_source_as"] = next(others, "")

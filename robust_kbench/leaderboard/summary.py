@@ -24,7 +24,7 @@ from robust_kbench.errors import HarnessError, KBenchError
 from robust_kbench.leaderboard.reading import Place, Problem, places, read_line
 from robust_kbench.leaderboard.speeds import Binding, DtypeLine, speeds
 from robust_kbench.schema.record import RunRecord
-from robust_kbench.signing import standing
+from robust_kbench.signing import digest_of, standing, whole
 from robust_kbench.store import view_line
 
 __all__ = ["Binding", "DtypeLine", "Loaded", "Summary", "distinct", "summaries", "summarise"]
@@ -38,8 +38,8 @@ _CHUNK = 32
 class Summary:
     """Of one record. Every text in it is what the record says, so that it is hostile; numbers are finite or None.
 
-    `device` is its name, where the record tells one. `intact` and `signer`: see signing. `scores` has an entry for
-    every declared dtype.
+    `device` is its name, where the record tells one. `intact` and `signer`: see signing. `digest` is of the content,
+    also where nobody has sealed it. `scores` has an entry for every declared dtype.
     """
 
     task: str
@@ -91,7 +91,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class Loaded:
-    """All that stores hold: a summary for each run, in order of time, what could not be read, and repeated runs."""
+    """All that stores hold: a summary for each run, in order of time, what could not be read, and repeated lines.
+
+    A run of which lines tell different things has several summaries: see `distinct`.
+    """
 
     summaries: list[Summary]
     problems: list[Problem]
@@ -139,7 +142,7 @@ def summarise(record: RunRecord, place: Place, line: bytes | None = None) -> Sum
         is_contender=record.is_contender,
         is_discarded=not is_rankable and record.is_discarded,
         place=place,
-        digest=record.digest,
+        digest=record.digest or digest_of(whole(record, line)),
         signer=stands.signer,
         intact=stands.intact,
         scores=speed.lines,
@@ -147,21 +150,43 @@ def summarise(record: RunRecord, place: Place, line: bytes | None = None) -> Sum
     )
 
 
-def distinct(found: Iterable[Summary]) -> list[Summary]:
+def distinct(found: Iterable[Summary], trusted: frozenset[str] = frozenset()) -> list[Summary]:
     """In order of time, each run once, wherever it stands.
 
-    Of copies that differ, the one that is vouched for best, and then the first: nobody replaces a run by adding a line.
+    Of lines that tell different things of a run, the one counts that a trusted key has signed, else one that any key
+    has, else the first: nobody replaces a run by adding a line. What the lines themselves say does not choose.
     """
-    runs: dict[tuple[str, ...], Summary] = {}
-    for each in sorted(found, key=_order):
-        runs.setdefault((each.task, each.submission_digest, each.device, str(each.seed), each.started_at), each)
+    runs: dict[tuple[Any, ...], Summary] = {}
+    for each in sorted(found, key=lambda each: _order(each, trusted)):
+        runs.setdefault(_run(each), each)
     return list(runs.values())
 
 
-def _order(each: Summary) -> tuple[Any, ...]:
-    doubt = (each.intact is False, each.signer is None, each.intact is None)
-    where = (str(each.place.path), each.place.number)
-    return (each.started_at, each.seed, each.task, each.submission_digest, each.device, *doubt, each.digest, *where)
+def _run(each: Summary) -> tuple[Any, ...]:
+    """What two lines have in common that are about the same run: nobody else knew its seed when it began."""
+    return each.started_at, each.seed, each.task, each.submission_digest, each.device
+
+
+def _order(each: Summary, trusted: frozenset[str]) -> tuple[Any, ...]:
+    doubt = (each.intact is False, each.signer not in trusted, each.signer is None)
+    return (*_run(each), *doubt, str(each.place.path), each.place.number)
+
+
+def _unrepeated(found: Iterable[Summary]) -> list[Summary]:
+    """In the order of `distinct`, without lines that say what another says, as the same signer's word."""
+    once: dict[tuple[Any, ...], Summary] = {}
+    for each in sorted(found, key=lambda each: _order(each, frozenset())):
+        once.setdefault((_run(each), each.digest, each.intact is False, each.signer), each)
+    return list(once.values())
+
+
+def _contradictions(found: Iterable[Summary]) -> Iterator[Problem]:
+    """Lines that tell something else of a run than an earlier one."""
+    first: dict[tuple[Any, ...], Summary] = {}
+    for each in found:
+        if each.intact is not False and (other := first.setdefault(_run(each), each)).digest != each.digest:
+            what = f"tells something else of the run that {other.place.where} tells of; one of them counts"
+            yield Problem.at(each.place.where, what)
 
 
 def summaries(paths: Sequence[Path], jobs: int | None = None) -> Loaded:
@@ -174,7 +199,8 @@ def summaries(paths: Sequence[Path], jobs: int | None = None) -> Loaded:
                 problems.append(outcome)
             else:
                 found.append(outcome)
-    runs = distinct(found)
+    runs = _unrepeated(found)
+    problems += _contradictions(runs)
     return Loaded(runs, sorted(problems, key=_line), len(found) - len(runs))
 
 

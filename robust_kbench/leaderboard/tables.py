@@ -43,6 +43,8 @@ def write_rows(
 ) -> list[Path]:
     """Write `leaderboard.csv`, `totals.csv`, `README.md` and, where agents ran, `agents.csv`; returns the paths.
 
+    An `agents.csv` of an earlier call is removed where none ran.
+
     `problems`: further ones than those of `loaded`.
     """
     added = totals.totals(found)
@@ -53,6 +55,8 @@ def write_rows(
         README: "\n".join(_page(found, added, loaded, runs, [*loaded.problems, *problems])),
     }
     out.mkdir(parents=True, exist_ok=True)
+    if not runs:
+        (out / AGENTS).unlink(missing_ok=True)  # of an earlier call: pages would link it
     for name, text in files.items():
         (out / name).write_text(text, encoding="utf-8", newline="")
     return [out / name for name in files]

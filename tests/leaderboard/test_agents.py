@@ -63,10 +63,17 @@ WHOLE = make_run_summary().model_dump(mode="json")
         json.dumps({**WHOLE, "final_speedup": {"value": 0.0, "low": 0.0, "high": 0.0}}),
         json.dumps({**WHOLE, "over_all": {"value": 1e300, "low": 1.0, "high": 1.0}}),
         json.dumps({**WHOLE, "usd": float("inf")}),
+        json.dumps({**WHOLE, "curve": [{"evaluations": 1, "tokens": 1, "usd": None, "best": -1.0}]}),
+        json.dumps({**WHOLE, "curve": [{"evaluations": 10**400, "tokens": 1, "usd": None, "best": 1.0}]}),
+        json.dumps({**WHOLE, "input_tokens": 10**400}),
+        json.dumps({**WHOLE, "evaluations": -1}),
+        json.dumps({**WHOLE, "stages": {"time": 10**400}}),
+        json.dumps({**WHOLE, "verifiers": {"numerical": {"tp": 10**400}}}),
     ],
     ids=[
         "empty", "torn", "deep", "a list", "nothing", "NaN", "newer", "unknown", "no area", "area of zero", "negative",
-        "speedup of zero", "huge", "infinite",
+        "speedup of zero", "huge", "infinite", "best of nothing", "endless curve", "endless tokens",
+        "fewer than none", "endless stages", "endless answers",
     ],
 )  # fmt: skip
 def test_what_is_no_summary_is_told_and_costs_no_other(text: str, tmp_path: Path) -> None:

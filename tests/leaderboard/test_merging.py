@@ -73,6 +73,16 @@ def test_the_order_of_the_stores_does_not_matter(tmp_path: Path) -> None:
     assert len(content.splitlines()) == 6
 
 
+def test_what_the_store_holds_comes_before_new_lines_of_the_same_moment(tmp_path: Path) -> None:
+    lines = sorted((at(1, author=str(number)) for number in range(8)), key=digest_of)
+    target = written(tmp_path / "all.jsonl", lines[4], lines[6])
+    merge([written(tmp_path / "new.jsonl", *lines[:4])], target)
+    assert [record.author for record in store.read(target)] == [lines[each].author for each in (4, 6, 0, 1, 2, 3)]
+    before = target.read_bytes()
+    merge([tmp_path / "new.jsonl"], target)
+    assert target.read_bytes() == before
+
+
 def standings(path: Path) -> list[tuple[bool | None, str | None]]:
     return [standing(record) for record in store.read(path)]
 

@@ -95,6 +95,51 @@ def test_equal_sources_under_another_name_are_told_with_the_earliest() -> None:
     assert told == {"first": "copy", "copy": "first", "other": ""}
 
 
+def test_who_runs_the_sources_of_somebody_again_gets_no_credit() -> None:
+    same: dict[str, Any] = {"submission_digest": "sha256:same"}
+    mine = run("mine", author="alice", **same)
+    (row,) = rows([mine, run("theirs", minute=2, author="mallory", **same)])
+    assert (row["rank"], row["submission"], row["author"]) == (1, "mine", "alice")
+    assert row["same_source_as"] == "theirs"
+
+
+def test_with_trusted_keys_nobody_else_puts_a_name_on_a_row() -> None:
+    same: dict[str, Any] = {"submission_digest": "sha256:same"}
+    found = rows([*twice("mine", key=ALICE, **same), run("rude words", minute=9, **same)], frozenset({ALICE}))
+    assert [row["same_source_as"] for row in found if row["rank"]] == [""]
+
+
+def test_editions_of_a_task_are_ranked_apart() -> None:
+    found = rows([*twice("one", task_digest="sha256:1"), *twice("other", task_digest="sha256:2")])
+    assert [row["rank"] for row in found] == [1, 1]
+
+
+def forged(each: Summary, key: str | None, **changes: Any) -> Summary:
+    """Of the same run, in a later line, with a digest that comes first."""
+    place = replace(each.place, number=each.place.number + 1)
+    return replace(each, digest="sha256:0", signer=key, place=place, **changes)
+
+
+@pytest.mark.parametrize("trusted", [frozenset({ALICE}), frozenset[str]()], ids=["trusted", "nobody trusted"])
+@pytest.mark.parametrize("signers", [(ALICE, BOB), (ALICE, None), (None, None)], ids=["both", "one", "none"])
+def test_a_copy_that_tells_something_else_replaces_no_run(
+    signers: tuple[str | None, str | None], trusted: frozenset[str]
+) -> None:
+    mine, theirs = signers
+    first, second = twice(key=mine)
+    copy = forged(second, theirs, status="incorrect", is_rankable=False)
+    assert [row["rank"] for row in rows([first, second, copy]) if row["runs"]] == [1]
+    if mine:
+        assert [row["rank"] for row in rows([first, second, copy], trusted) if row["runs"]] == [1]
+
+
+def test_of_two_words_about_a_run_the_trusted_one_counts_also_if_it_comes_last() -> None:
+    first, second = twice(key=BOB)
+    mine = forged(second, ALICE)
+    told = rows([first, second, mine, forged(first, ALICE)], frozenset({ALICE}))
+    assert [(row["rank"], row["standing"]) for row in told] == [(1, "signed by a1a1a1a1…")]
+
+
 def test_who_vouches_for_a_row_is_told() -> None:
     found = by_name(rows([*twice("plain"), *twice("signed", key=ALICE)]))
     assert {name: row["standing"] for name, row in found.items()} == {

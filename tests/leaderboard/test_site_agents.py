@@ -105,3 +105,11 @@ def test_the_best_so_far_is_one_until_there_is_a_kernel() -> None:
     curve = RUNS[0].curve
     assert agent_pages._best(curve[:0], "evaluations", 5.0) == 1.0
     assert agent_pages._best(curve, "evaluations", 1e9) == 2.5
+
+
+def test_a_run_leads_to_the_page_of_its_task_where_there_is_one(tmp_path: Path) -> None:
+    records = list(BOARD)[:2]
+    known, unknown = (RUNS[0].model_copy(update={"task": task}) for task in (records[0].task, "norm/elsewhere"))
+    links = site(tmp_path / "site", records, runs=of(known, unknown))["agents.html"].values("href")
+    assert f"tasks/{records[0].task.replace('/', '-')}.html" in links
+    assert "tasks/norm-elsewhere.html" not in links

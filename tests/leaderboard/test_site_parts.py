@@ -217,8 +217,8 @@ ATTACKS = (
     _attack("e", "harness", "naive harness"),
 )
 HONEST = tuple(
-    {"specimen": name, "kind": "honest", "status": status, "succeeded": 0}
-    for name, status in (("x", "passed"), ("y", "rejected"))
+    {"specimen": name, "kind": "honest", "catalogue": looks_like, "status": status, "succeeded": 0}
+    for name, status, looks_like in (("x", "passed", "T01 T02 C04"), ("y", "rejected", "C01"), ("z", "passed", ""))
 )
 
 
@@ -230,8 +230,10 @@ def test_rates_are_of_armed_attacks_and_of_honest_kernels(tmp_path: Path) -> Non
         "timing": (1, 2), "answers": (0, 0), "caching": (0, 1), "precision": (0, 0), "harness": (0, 1),
         "shortcuts": (0, 0), "hardware": (0, 0), "all attacks": (1, 4),
     }  # fmt: skip
-    refused = redteam_page.false_positives(rows)
-    assert (refused.count, refused.total) == (1, 2)
+    refused = {rate.name: (rate.count, rate.total) for rate in redteam_page.false_positives(rows) if rate.total}
+    assert refused == {
+        "honest, looks like timing": (0, 1), "honest, looks like caching": (1, 2), "all honest kernels": (1, 3),
+    }  # fmt: skip
 
 
 def test_the_matrix_counts_an_attack_where_the_group_that_stops_it_is_off(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from robust_kbench.leaderboard.summary import Loaded, Summary, distinct, summari
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.record import RunRecord, Session, Status, Timing, encode_samples
 from robust_kbench.scoring import score
+from robust_kbench.signing import seal
 
 
 def timing(dtype: str = "float32", rows: int = 8, floor_us: float | None = None, **times_ns: int) -> Timing:
@@ -165,6 +166,26 @@ def test_of_copies_of_a_run_the_one_that_is_vouched_for_counts() -> None:
     altered = replace(third, intact=False, digest="sha256:0")
     assert distinct([altered, plain, signed]) == [signed]
     assert distinct([altered, plain]) == [plain]
+
+
+def test_an_unsealed_record_is_not_replaced_by_one_with_a_digest_of_its_own() -> None:
+    plain, sealed = make_summaries([at(1), seal(at(1, reason="another"))])
+    assert distinct([sealed, plain]) == [plain]
+
+
+def test_a_record_is_known_by_the_digest_of_its_content_whether_it_is_sealed_or_not(tmp_path: Path) -> None:
+    sealed = seal(at(1))
+    for line, intact in ((store.to_line(at(1)), None), (store.to_line(sealed), True)):
+        (found,) = summaries([written(tmp_path, line)]).summaries
+        assert (found.digest, found.intact) == (sealed.digest, intact)
+
+
+def test_lines_that_tell_different_things_of_a_run_are_told_and_kept(tmp_path: Path) -> None:
+    path = written(tmp_path, store.to_line(at(1)), store.to_line(at(2)), store.to_line(at(1, author="Mallory")))
+    loaded = summaries([path])
+    assert (len(loaded.summaries), loaded.duplicates) == (3, 0)
+    assert [each.where for each in loaded.problems] == [f"{path}:3"]
+    assert loaded.problems[0].what == f"tells something else of the run that {path}:1 tells of; one of them counts"
 
 
 def written(folder: Path, *lines: bytes) -> Path:

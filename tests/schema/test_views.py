@@ -127,6 +127,15 @@ def test_a_view_lacks_what_the_record_lacks(path: tuple[Any, ...]) -> None:
     assert view == model
 
 
+def test_of_a_key_that_stands_twice_both_take_the_last() -> None:
+    record = store.parse_line(LINES[0], "x")
+    for key, value in (("status", '"incorrect"'), ("task", '"another"'), ("seed", "5")):
+        line = f'{{"{key}":{value},'.encode() + LINES[0][1:]
+        assert told(store.view_line(line, "x")) == told(store.parse_line(line, "x")) == told(record)
+        line = LINES[0][:-1] + f',"{key}":{value}}}'.encode()
+        assert told(store.view_line(line, "x")) == told(store.parse_line(line, "x"))
+
+
 @given(st.sampled_from(LINES), st.data())
 def test_a_view_ends_where_the_record_ends(line: bytes, data: st.DataObject) -> None:
     where = data.draw(st.integers(0, len(line)))

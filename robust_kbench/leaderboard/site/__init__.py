@@ -47,7 +47,7 @@ def write_site(
     written = _static(out)
     pages, failures = _pages(loaded.summaries, rows, out, sources or {}, confirmations, jobs, progress)
     written += pages
-    written += agent_pages.write_agents(runs, out)
+    written += agent_pages.write_agents(runs, out, tasks={row["task"] for row in rows})
     about_attacks, problems = redteam_page.write_redteam(redteam, out)
     written += [*about_attacks, *other_pages.write_method(out)]
     written += other_pages.write_problems(loaded.problems, loaded.duplicates, rows, [*failures, *problems], out)

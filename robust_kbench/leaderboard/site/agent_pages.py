@@ -6,7 +6,7 @@ Runs share a table or a chart only where hardware, tier, release, start and budg
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,13 +59,13 @@ HEADINGS = (
 )  # fmt: skip
 
 
-def write_agents(runs: Iterable[Run], out: Path) -> list[Path]:
-    """The page; with no runs it holds what papers tell."""
+def write_agents(runs: Iterable[Run], out: Path, *, tasks: Collection[str] = ()) -> list[Path]:
+    """The page; with no runs it holds what papers tell. `tasks`: those that have a page."""
     known = sorted(runs, key=lambda run: (*_order(run.summary), run.folder.name))
     summaries = [run.summary for run in known]
     text = render(
         "agents.html.j2", paths.AGENTS, headings=HEADINGS, groups=_groups(summaries), published=_published(),
-        runs=[(_short(run.summary), run.folder.name) for run in known[:_MAX_RUNS]],
+        runs=[(_short(run.summary, tasks), run.folder.name) for run in known[:_MAX_RUNS]],
         left_out=max(0, len(known) - _MAX_RUNS),
         rules_only=bool(summaries) and all(run.llm == ("improver",) for run in summaries),
         deviations=sorted({(run.agent, told) for run in summaries for told in run.deviations}),
@@ -77,12 +77,12 @@ def _order(run: Summary) -> tuple[Any, ...]:
     return run.task, run.agent, run.llm, run.seed, run.model_dump_json()
 
 
-def _short(run: Summary) -> dict[str, Any]:
+def _short(run: Summary, tasks: Collection[str]) -> dict[str, Any]:
     return {
-        "task": run.task, "task_page": paths.task_page(run.task), "agent": run.agent, "llm": ", ".join(run.llm),
-        "seed": run.seed, "final_status": run.final_status, "final": str(run.final_speedup or ""),
-        "all": str(run.over_all or ""), "evaluations": run.evaluations, "tokens": run.input_tokens + run.output_tokens,
-        "usd": run.usd, "stop": run.stop,
+        "task": run.task, "task_page": paths.task_page(run.task) if run.task in tasks else "", "agent": run.agent,
+        "llm": ", ".join(run.llm), "seed": run.seed, "final_status": run.final_status,
+        "final": str(run.final_speedup or ""), "all": str(run.over_all or ""), "evaluations": run.evaluations,
+        "tokens": run.input_tokens + run.output_tokens, "usd": run.usd, "stop": run.stop,
     }  # fmt: skip
 
 

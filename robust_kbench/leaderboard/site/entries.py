@@ -11,7 +11,7 @@ from robust_kbench.leaderboard.rows import Row
 from robust_kbench.leaderboard.site import paths
 from robust_kbench.leaderboard.site.writing import cut, visible
 
-TERMS = ("task_version", "device", "dtype", "precision", "rule", "kbench")
+TERMS = ("task_version", "device", "dtype", "precision", "rule", "kbench", "task_digest")
 """Within a task, what has to be equal for a common ranking."""
 _LEFT, _WIDTH = 4.0, 112.0
 _WIDEST = (1 / 64, 256.0)

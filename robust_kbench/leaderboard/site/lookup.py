@@ -12,13 +12,23 @@ from robust_kbench.schema.record import RunRecord
 
 
 def run_of(row: Row) -> tuple[Any, ...]:
-    """Which run a row publishes: a run that stands in several stores is still one."""
-    return row["task"], row["submission_digest"], row["device"], row["seed"], row["started_at"]
+    """Which run a row publishes, by whose word: a line that stands in several stores is still one."""
+    is_altered = row["standing"].startswith("altered")
+    return (
+        row["task"],
+        row["submission_digest"],
+        row["device"],
+        row["seed"],
+        row["started_at"],
+        row["record"],
+        is_altered,
+    )
 
 
 def key_of(run: Summary) -> tuple[Any, ...]:
     """The same of a summary."""
-    return run.task, run.submission_digest, run.device, run.seed, run.started_at
+    about = run.task, run.submission_digest, run.device, run.seed, run.started_at
+    return *about, run.digest, run.intact is False
 
 
 def load_record(place: Place) -> RunRecord | None:

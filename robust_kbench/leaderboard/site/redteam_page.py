@@ -22,7 +22,18 @@ _NORMAL = 1.959963984540054
 _MAX_BYTES, _MAX_ROWS = 16 << 20, 20_000
 _HONEST, _TOGETHER = "honest", "several together"
 _NEEDED = frozenset({"specimen", "kind", "status", "succeeded"})
-_USED = ("specimen", "kind", "aim", "stopped_by", "status", "succeeded", "reason", "armed", "armed_without")
+_USED = (
+    "specimen",
+    "kind",
+    "catalogue",
+    "aim",
+    "stopped_by",
+    "status",
+    "succeeded",
+    "reason",
+    "armed",
+    "armed_without",
+)
 _HEATS = 5
 Row = Mapping[str, str]
 
@@ -110,10 +121,21 @@ def rates(rows: Iterable[Row]) -> list[Rate]:
     return [*found, Rate("all attacks", sum(each.count for each in found), len(armed))]
 
 
-def false_positives(rows: Iterable[Row]) -> Rate:
-    """Of honest kernels: how many do not pass, whatever the reason; `kbench redteam` counts them so, too."""
+def false_positives(rows: Iterable[Row]) -> list[Rate]:
+    """Of honest kernels that look like attacks of each class, then of all: how many do not pass, whatever the reason.
+
+    `catalogue` has the numbers of the attacks that a kernel could be taken for, which may be of several classes.
+    """
     honest = [row for row in rows if row["kind"] == _HONEST]
-    return Rate("honest kernels refused", sum(row["status"] != "passed" for row in honest), len(honest))
+    found = []
+    for letter, kind in CLASSES.items():
+        mine = [row for row in honest if any(number.startswith(letter) for number in row["catalogue"].split())]
+        found.append(_refused(f"honest, looks like {kind}", mine))
+    return [*found, _refused("all honest kernels", honest)]
+
+
+def _refused(name: str, honest: Sequence[Row]) -> Rate:
+    return Rate(name, sum(row["status"] != "passed" for row in honest), len(honest))
 
 
 def matrix(rows: Iterable[Row]) -> tuple[list[str], list[Line]]:
@@ -148,8 +170,8 @@ def write_redteam(path: Path | None, out: Path) -> tuple[list[Path], list[str]]:
     succeeded = [row for row in rows if row["kind"] != _HONEST and row["succeeded"] == "1"]
     unarmed = [row for row in rows if row["kind"] != _HONEST and row["armed"] != "1"]
     text = render(
-        "redteam.html.j2", paths.REDTEAM, rows=rows, rates=[*found, refused] if rows else [], columns=columns,
-        matrix=lines, chart=_chart([*found, refused]) if rows else None, succeeded=succeeded, unarmed=unarmed,
+        "redteam.html.j2", paths.REDTEAM, rows=rows, rates=[*found, *refused] if rows else [], columns=columns,
+        matrix=lines, chart=_chart([*found, *refused]) if rows else None, succeeded=succeeded, unarmed=unarmed,
         broken=broken, refused=[row for row in rows if row["kind"] == _HONEST and row["status"] != "passed"],
     )  # fmt: skip
     return [write(out, paths.REDTEAM, text)], problems
@@ -180,7 +202,8 @@ def _chart(found: Sequence[Rate]) -> Chart:
     words = "; ".join(f"{each.name} {each.count} of {each.total}" for each in found)
     return Chart(
         "rates", figure, f"Rates of success with intervals: {words}",
-        "Attacks that succeed, of those that are armed, by class; and honest kernels that are refused.", 5,
+        "Attacks that succeed, of those that are armed, by class; and honest kernels that are refused, by the class of "
+        "attacks that they look like.", 5,
     )  # fmt: skip
 
 
