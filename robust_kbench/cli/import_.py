@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from robust_kbench.importers.description import Form, Found
+    from robust_kbench.importers.description import Form, Found, Unread
 
 
 class Format(StrEnum):
@@ -49,7 +49,10 @@ def import_(
 
     outcomes = []
     if task is None:
-        problems = _find(form, source, only)
+        problems, unread = _find(form, source, only)
+        outcomes += [importing.Outcome(each.place, "", error=each.error) for each in unread]
+        for outcome in outcomes:
+            _print(importing.report(outcome))
         with bar("importing") as listener:
             for outcome in importing.import_all(
                 problems, into, seconds=seconds, with_audit=audit, jobs=jobs, progress=listener
@@ -90,8 +93,10 @@ def _form(form: Format) -> Form:
     return forms.get(form, "flashinfer")
 
 
-def _find(form: Format, source: Path, only: str) -> list[Found]:
+def _find(form: Format, source: Path, only: str) -> tuple[list[Found], list[Unread]]:
+    """And what cannot be read among other files; where it is all that was asked for, that is a wrong request."""
     from robust_kbench.importers import flashinfer, kernelbench, task_folders
 
     finders = {Format.KERNELBENCH: kernelbench.find, Format.ROBUST_KBENCH: task_folders.find}
-    return finders.get(form, flashinfer.find)(source, only)
+    unread: list[Unread] = []
+    return finders.get(form, flashinfer.find)(source, only, unread if source.is_dir() else None), unread

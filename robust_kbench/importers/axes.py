@@ -17,7 +17,7 @@ Sizes = tuple[Expression, ...]
 
 _LEAST_PARAMETER_AXIS = 16
 _NO_AXIS = re.compile(
-    r"kernel|stride|pad|dilation|group|head|layer|pool|block|window|patch|_num$|depths", re.IGNORECASE
+    r"kernel|stride|pad|dilation|group|head|layers?$|layers?_\d|pool|block|window|patch|_num$|depths", re.IGNORECASE
 )
 """In the name of a constant that changes weights alone: it says how, and not how much, is computed."""
 _SMALL, _STEP = 16, 8
@@ -27,6 +27,9 @@ _SLOW_S = 0.04
 _HIGHEST = 128
 _STEPS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 16, 24, 28, 32, 48, 56, 64, 96, 128)
 _JOINT, _MOST_REPAIRS = 8, 24
+_MOST_FLOPS, _MOST_ELEMENTS = 1 << 31, 1 << 22
+"""At the small binding, where the problem is called many times, in float64 as well."""
+_LEAST = 4
 
 
 @dataclass(frozen=True)
@@ -121,12 +124,35 @@ def _shrunk(bench: Bench, own: Mapping[str, int]) -> dict[str, int] | None:
     for device in ("meta", "cpu"):
         bench.device = device
         if bench.measure(together):
-            return together
+            return _lighter(bench, together)
     for device in ("meta", "cpu"):
         bench.device = device
         if (found := _shrunk_in_turn(bench, own)) is not None:
-            return found
+            return _lighter(bench, found)
     return None
+
+
+def _lighter(bench: Bench, binding: dict[str, int]) -> dict[str, int]:
+    """With its largest axes halved while it is much work, as far as that goes and makes it less."""
+    while (found := bench.measure(binding)) is not None and _is_heavy(found):
+        halves = [
+            {**binding, name: binding[name] // 2}
+            for name in sorted(binding, key=lambda each: -binding[each])
+            if binding[name] // 2 >= _LEAST
+        ]
+        lighter = next((each for each in halves if _is_less(bench.measure(each), found)), None)
+        if lighter is None:
+            break
+        binding = lighter
+    return binding
+
+
+def _is_heavy(measure: Measure) -> bool:
+    return measure.flops > _MOST_FLOPS or measure.elements > _MOST_ELEMENTS
+
+
+def _is_less(measure: Measure | None, other: Measure) -> bool:
+    return measure is not None and (measure.flops, measure.elements) < (other.flops, other.elements)
 
 
 def _shrunk_in_turn(bench: Bench, own: Mapping[str, int]) -> dict[str, int] | None:
@@ -141,9 +167,11 @@ def _shrunk_in_turn(bench: Bench, own: Mapping[str, int]) -> dict[str, int] | No
 
 
 def _smaller(size: int) -> Iterator[int]:
-    """Sizes below it, small ones first: round ones, and parts of it."""
+    """Sizes below it: round ones and parts of it, small ones first; then parts that may be too small for anything."""
     parts = {size // part for part in (2, 4, 8, 16, 32, 64, 128) if size % part == 0 and size // part >= 1}
-    yield from sorted({*(each for each in (16, 32, 64, 128) if each < size), *parts})
+    small = {part for part in parts if part < _SMALL}
+    yield from sorted({*(each for each in (16, 32, 64, 128) if each < size), *parts} - small)
+    yield from sorted(small, reverse=True)
 
 
 def _space(bench: Bench, values: Mapping[str, int], origin: Mapping[str, int]) -> Space:
@@ -170,14 +198,18 @@ def _along(
     bench: Bench, origin: Mapping[str, int], name: str, own: int
 ) -> Iterator[tuple[dict[str, int], Measure | None]]:
     tested = _TESTED if bench.seconds < _SLOW_S else _FEWER_TESTED
-    for size in (size for size in tested if size <= max(own, _HIGHEST)):
+    further: list[int] = []
+    if origin[name] >= _HIGHEST // 2:  # perhaps no smaller step works
+        further = [origin[name] + step for step in (1, 2, 4, 8, 16, 32, 64, 128)]
+        further += [times * origin[name] for times in (2, 3, 4)]
+    for size in (size for size in sorted({*tested, *further}) if size <= max(own, _HIGHEST)):
         binding = {**origin, name: size}
         yield binding, bench.measure(binding)
 
 
 def _range(own: int, small: int, valid: set[int], tested: set[int]) -> Range | None:
     """From the sizes that were tried to all that are possible: multiples of the least step, from the least on."""
-    for step in _STEPS:
+    for step in dict.fromkeys((*_STEPS, small)):
         multiples = sorted(size for size in tested if size % step == 0)
         good = [size for size in multiples if size in valid]
         if own % step or len(good) < 2:

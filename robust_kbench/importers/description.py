@@ -92,6 +92,14 @@ class Found:
     request: Request
 
 
+@dataclass(frozen=True)
+class Unread:
+    """A foreign file that should hold a problem, and why nobody can tell which."""
+
+    place: str
+    error: str
+
+
 class Imported(Strict):
     """The content of an `imported.yaml`: where a task came from, and how kernels that were written for that call it.
 

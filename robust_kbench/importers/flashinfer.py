@@ -13,8 +13,8 @@ from typing import Any
 
 from robust_kbench.errors import SpecError
 from robust_kbench.importers.definitions import Definition, Workload
-from robust_kbench.importers.description import Found, Request
-from robust_kbench.importers.foreign_files import parse_json, read_json, read_source
+from robust_kbench.importers.description import Found, Request, Unread
+from robust_kbench.importers.foreign_files import parse_json, read_each, read_json, read_source
 from robust_kbench.importers.kernelbench import op_name
 from robust_kbench.schema.documents import parse
 
@@ -24,23 +24,26 @@ _MOST_WORKLOADS = 4096
 _DEFAULT_SIZE = 64
 
 
-def find(source: Path, only: str = "") -> list[Found]:
-    """Every definition that `source` is or holds; of those that are alike, the first. Raises SpecError."""
+def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> list[Found]:
+    """Every definition that `source` is or holds; of those that are alike, the first.
+
+    What cannot be read is added to `unread`; raises SpecError for it by default.
+    """
     files = sorted(source.rglob("*.json")) if source.is_dir() else [source]
-    root = source if source.is_dir() else source.parent
-    lines = _Lines(root)
-    found: list[Found] = []
+    lines = _Lines(source if source.is_dir() else source.parent)
     seen: list[Definition] = []
-    for path in files:
-        data = read_json(path) if path.is_file() and re.search(only, str(path)) else None
+
+    def read(path: Path) -> Iterator[Found]:
+        data = read_json(path)
         if not isinstance(data, dict) or not set(data) >= _KEYS:
-            continue
+            return
         definition = parse(Definition, data, str(path))
         if definition not in seen:
             number = sum(each.name == definition.name for each in seen) + 1
             seen.append(definition)
-            found.append(_found(path, definition, data, lines.of(path, definition.name), number))
-    return found
+            yield _found(path, definition, data, lines.of(path, definition.name), number)
+
+    return list(read_each([path for path in files if path.is_file() and re.search(only, str(path))], read, unread))
 
 
 class _Lines:

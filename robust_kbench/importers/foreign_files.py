@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from robust_kbench.errors import SpecError
+from robust_kbench.importers.description import Unread
 
 MAX_SOURCE_BYTES = 1 << 20
+Item = TypeVar("Item")
+
+
+def read_each(
+    files: Iterable[Path], read: Callable[[Path], Iterable[Item]], unread: list[Unread] | None
+) -> Iterator[Item]:
+    """What `read` makes of each file. One that it raises SpecError for is added to `unread`, and costs no other.
+
+    Raises SpecError where `unread` is None.
+    """
+    for path in files:
+        try:
+            found = list(read(path))
+        except SpecError as error:
+            if unread is None:
+                raise
+            unread.append(Unread(str(path), str(error).removeprefix(f"{path}: ")))
+        else:
+            yield from found
 
 
 def read_source(path: Path) -> str:

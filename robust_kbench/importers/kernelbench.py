@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from robust_kbench.errors import SpecError
-from robust_kbench.importers.description import Found, Request
-from robust_kbench.importers.foreign_files import read_source
+from robust_kbench.importers.description import Found, Request, Unread
+from robust_kbench.importers.foreign_files import read_each, read_source
 
 _CLASS, _INPUTS = re.compile(r"^class Model\b", re.MULTILINE), re.compile(r"^def get_inputs\b", re.MULTILINE)
 _NUMBERED = re.compile(r"(\d+)_(.*)")
@@ -20,13 +20,15 @@ _LONGEST_OP = 54
 PAPER = "arXiv:2502.10517"
 
 
-def find(source: Path, only: str = "") -> list[Found]:
+def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> list[Found]:
     """Every problem that `source` is or holds, in order of levels and numbers.
 
-    `only` is a regular expression that a path has to match.
+    `only` is a regular expression that a path has to match. What cannot be read is added to `unread`; raises SpecError
+    for it by default.
     """
     files = [source] if source.is_file() else [path for path in source.rglob("*.py") if _is_numbered(path, source)]
-    return [problem for path in sorted(files, key=_order) if re.search(only, str(path)) for problem in _read(path)]
+    chosen = [path for path in sorted(files, key=_order) if re.search(only, str(path))]
+    return list(read_each(chosen, _read, unread))
 
 
 def _is_numbered(path: Path, root: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,6 +37,11 @@ class Measure:
     def inputs(self) -> dict[str, Shape]:
         """All tensors that a kernel is given, but for random numbers."""
         return {**{name: shape for name, shape in self.arguments.items() if shape is not None}, **self.parameters}
+
+    @property
+    def elements(self) -> int:
+        """Of all inputs and outputs."""
+        return sum(map(math.prod, (*self.inputs.values(), *self.outputs)))
 
     def is_like(self, other: Measure) -> bool:
         """The same tensors of the same ranks."""
@@ -77,7 +83,7 @@ class Bench:
     def _measured(self, values: Mapping[str, int]) -> Measure | None:
         if self.device == "cpu":
             shapes = self.shapes(values)
-            if shapes is None or sum(_count(shape) for shape in shapes.inputs.values()) > _MOST_ELEMENTS:
+            if shapes is None or shapes.elements > _MOST_ELEMENTS:
                 return None
         started = time.monotonic()
         try:
@@ -128,10 +134,3 @@ def _described(trace: Trace) -> Measure:
 
 def _number(argument: Argument) -> int | None:
     return argument.value if type(argument.value) is int else argument.bound
-
-
-def _count(shape: Shape) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count

@@ -16,13 +16,14 @@ from robust_kbench.importers.axes import Expression, Range, Sizes, Space
 from robust_kbench.importers.description import Adapter
 from robust_kbench.importers.measuring import Bench, Shape
 from robust_kbench.importers.naming import Names
-from robust_kbench.importers.problem import Argument, Problem, Trace
+from robust_kbench.importers.problem import Argument, Problem, Refused, Trace
 from robust_kbench.schema import arithmetic
 
 LAYOUTS = ["contiguous"]
 """Whoever wrote a kernel for another suite was promised that inputs are dense."""
 _CPU_BYTES, _CPU_FLOPS = 32 << 20, 1 << 30
-_LARGE_FLOPS = 1 << 36
+_MOST_ELEMENTS = 1 << 28
+"""Of the smallest call that works: it is made in float64, several times over."""
 _ONES_SPREAD, _BIAS_SPREAD = 36, 4
 _USUAL = 4.0
 _ITEMSIZE = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "uint8": 1}
@@ -49,6 +50,8 @@ class Survey:
     def __init__(self, problem: Problem) -> None:
         self._problem, self._bench = problem, Bench(problem)
         self.space = axes.find(self._bench, problem.values, problem.promote)
+        if (elements := self.space.measure.elements) > _MOST_ELEMENTS:
+            raise Refused(f"none of its sizes can be small, and together its tensors have {elements:,} elements")
         self._trace = self._bench.real(self.space.origin)
 
     @property

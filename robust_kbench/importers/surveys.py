@@ -99,25 +99,46 @@ def _gradient(request: Request, deadline: float) -> list[Surveyed]:
 
 
 def _forms(request: Request, deadline: float, make: Callable[..., tuple[Problem, Adapter, Any]]) -> list[Surveyed]:
-    """A task for each configuration that differs from the earlier ones in more than sizes; those are timed, too."""
+    """A task for each configuration that differs from the earlier ones in more than sizes; those are timed, too.
+
+    One that does not run costs no other, and none may take the time of those behind it. Raises what the last one raised
+    where none runs.
+    """
     left = [(dict(inputs), dict(init)) for inputs, init in request.options["configurations"]]
     found: list[Surveyed] = []
-    while left and len(found) < _MOST_FORMS:
-        problem, adapter, finish = make(*left[0])
-        own, more = _how(left[0], ()), []
-        known: dict[str, Any] = {}
-
-        def complete(survey: Survey, draft: Draft, finish: Any = finish, known: dict[str, Any] = known) -> None:
-            finish(survey, draft)
-            known["axes"] = draft.axes
-
-        result = _survey(problem, adapter, request, deadline, complete)
-        axes = known["axes"]
+    lost: list[Exception] = []
+    while left and len(found) + len(lost) < _MOST_FORMS:
+        now = time.monotonic()
+        share = now + (deadline - now) / min(len(left), _MOST_FORMS - len(found) - len(lost))
+        try:
+            result, axes = _form(request, share, *make(*left[0]))
+        except Exception as error:
+            lost.append(error)
+            del left[0]
+            continue
         own = _how(left[0], axes)
         more = [each for each in left if _how(each, axes) == own]
         left = [each for each in left if _how(each, axes) != own]
         found.append(_timed(result, axes, more))
+    if lost and not found:
+        raise lost[-1]
+    if lost:
+        note = f"configurations that do not run: {len(lost)}, such as by {type(lost[0]).__name__}: {lost[0]}"[:900]
+        found[0] = found[0].model_copy(update={"notes": (*found[0].notes, note)})
     return found
+
+
+def _form(
+    request: Request, deadline: float, problem: Problem, adapter: Adapter, finish: Callable[[Survey, Draft], None]
+) -> tuple[Surveyed, Mapping[str, str]]:
+    """One configuration as a task, and its axes."""
+    known: dict[str, Mapping[str, str]] = {}
+
+    def complete(survey: Survey, draft: Draft) -> None:
+        finish(survey, draft)
+        known["axes"] = draft.axes
+
+    return _survey(problem, adapter, request, deadline, complete), known["axes"]
 
 
 def _how(configuration: Sequence[Mapping[str, Any]], axes: Any) -> str:

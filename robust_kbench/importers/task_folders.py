@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from robust_kbench.importers.description import Found, Request
-from robust_kbench.importers.foreign_files import read_json, read_source
+from robust_kbench.importers.description import Found, Request, Unread
+from robust_kbench.importers.foreign_files import read_each, read_json, read_source
 from robust_kbench.importers.kernelbench import op_name
 from robust_kbench.schema.documents import Strict, parse
 
@@ -47,10 +47,13 @@ class Configurations(Strict):
         return found
 
 
-def find(source: Path, only: str = "") -> list[Found]:
-    """Every task that `source` is or holds, both directions of each. Raises SpecError."""
+def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> list[Found]:
+    """Every task that `source` is or holds, both directions of each.
+
+    What cannot be read is added to `unread`; raises SpecError for it by default.
+    """
     files = sorted(source.rglob("func_*ward.py")) if source.is_dir() else [source]
-    return [each for path in files if re.search(only, str(path)) for each in _read(path)]
+    return list(read_each([path for path in files if re.search(only, str(path))], _read, unread))
 
 
 def _read(path: Path) -> Iterator[Found]:

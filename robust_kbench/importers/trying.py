@@ -75,14 +75,14 @@ class Trying:
     def _sizes_of_gradients(self, case: Case) -> dict[str, float]:
         """Of every input, how much the answer changes relative to itself; empty where it cannot be differentiated."""
         values = make_inputs(self._task.spec, case).values
-        leaves = {
-            name: value.double().clone().requires_grad_()
-            for name, value in values.items()
-            if isinstance(value, Tensor) and value.is_floating_point()
-        }
-        arguments = [leaves[name] * 1.0 if name in leaves else value for name, value in values.items()]
         torch.manual_seed(case.seed)
         try:
+            leaves = {
+                name: value.double().clone().requires_grad_()
+                for name, value in values.items()
+                if isinstance(value, Tensor) and value.is_floating_point()
+            }
+            arguments = [leaves[name] * 1.0 if name in leaves else value for name, value in values.items()]
             with full_precision(), torch.enable_grad():
                 result = self._reference.function(*arguments)
                 outputs = [y for y in (result if isinstance(result, tuple) else (result,)) if y.requires_grad]

@@ -34,6 +34,74 @@ def get_init_inputs():
 '''
 )
 
+PERCEPTRON = (
+    HEAD
+    + """class Model(nn.Module):
+    def __init__(self, inputs, layer_sizes, num_layers):
+        super().__init__()
+        self.first = nn.Linear(inputs, layer_sizes[0])
+        self.second = nn.ModuleList([nn.Linear(layer_sizes[0], layer_sizes[1]) for _ in range(num_layers)])
+
+    def forward(self, x):
+        return sum(layer(self.first(x)) for layer in self.second)
+
+
+batch, inputs = 128, 256
+layer_sizes = [512, 320]
+num_layers = 2
+
+
+def get_inputs():
+    return [torch.rand(batch, inputs)]
+
+
+def get_init_inputs():
+    return [inputs, layer_sizes, num_layers]
+"""
+)
+
+VOLUME = (
+    HEAD
+    + """class Model(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+
+batch, features, depth, height, width = 64, 64, 64, 64, 64
+
+
+def get_inputs():
+    return [torch.rand(batch, features, depth, height, width)]
+
+
+def get_init_inputs():
+    return []
+"""
+)
+
+MANY_GROUPS = (
+    HEAD
+    + """class Model(nn.Module):
+    def __init__(self, channels, groups):
+        super().__init__()
+        self.norm = nn.GroupNorm(groups, channels)
+
+    def forward(self, x):
+        return self.norm(x)
+
+
+batch, channels, groups = 1024, 1024, 256
+
+
+def get_inputs():
+    return [torch.rand(batch, channels)]
+
+
+def get_init_inputs():
+    return [channels, groups]
+"""
+)
+
 GROUPED = (
     HEAD
     + """class Model(nn.Module):

@@ -12,6 +12,7 @@ import pytest
 from robust_kbench.errors import SpecError
 from robust_kbench.importers import flashinfer, kernelbench, task_folders
 from robust_kbench.importers.definitions import Definition
+from robust_kbench.importers.description import Unread
 from robust_kbench.importers.foreign_files import MAX_SOURCE_BYTES, parse_json, read_source
 from robust_kbench.schema.documents import parse
 
@@ -118,6 +119,29 @@ def test_a_wrong_definition_names_the_place(tmp_path: Path, changes: dict[str, o
     with pytest.raises(SpecError, match="definition.json") as raised:
         flashinfer.find(folder)
     assert words in str(raised.value)
+
+
+def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
+    good, bad = tmp_path / "level1/1_Good.py", tmp_path / "level1/2_Bad.py"
+    good.parent.mkdir()
+    good.write_text(foreign.AFFINE)
+    bad.write_bytes(b"class Model\xff")
+    foreign.write_task_folder(tmp_path / "good", foreign.FORWARD)
+    foreign.write_task_folder(tmp_path / "bad", foreign.FORWARD, multi_init_configs=None)
+    foreign.write_definition(tmp_path / "definitions/good")
+    foreign.write_definition(tmp_path / "definitions/bad", inputs={"x": {"shape": ["rows"], "dtype": "float8_e4m3fn"}})
+    (tmp_path / "definitions/other.json").write_text("{" * 5000)
+    finders = (
+        (kernelbench.find, tmp_path, ["not UTF-8 text"]),
+        (task_folders.find, tmp_path, ["multi_init_configs"]),
+        (flashinfer.find, tmp_path / "definitions", ["float8_e4m3fn", "Expecting"]),
+    )
+    for find, folder, expected in finders:
+        unread: list[Unread] = []
+        assert len(find(folder, "", unread)) == 1
+        assert len(unread) == len(expected)
+        assert all(word in each.error for word, each in zip(expected, unread, strict=True))
+        assert all(each.place.startswith(str(tmp_path)) for each in unread)
 
 
 def test_expressions_of_axes_are_arithmetic_and_nothing_else() -> None:

@@ -13,7 +13,11 @@ import pytest
 import torch
 
 from robust_kbench.cases.values import make_inputs
+from robust_kbench.importers import axes
+from robust_kbench.importers import survey as survey_module
 from robust_kbench.importers.description import Request, Surveyed
+from robust_kbench.importers.problem import ModelProblem, Refused
+from robust_kbench.importers.survey import Survey
 from robust_kbench.importers.surveys import surveyed
 from robust_kbench.importers.writing import reference_text
 from robust_kbench.oracle.reference import Reference
@@ -172,6 +176,47 @@ def test_a_configuration_that_differs_in_more_than_sizes_is_a_task_of_its_own() 
     configurations = [[{}, {"stride": 1}], [{}, {"stride": 2}]]
     first, second = survey(foreign.FORWARD, "function", configurations=configurations)
     assert (task_of(first).inputs["stride"].value, task_of(second).inputs["stride"].value) == (1, 2)
+
+
+def test_a_configuration_that_does_not_run_costs_no_other() -> None:
+    configurations = [[{}, {"eps": "none"}], [{}, {"stride": 2}]]
+    (found,) = survey(foreign.FORWARD, "function", configurations=configurations)
+    assert task_of(found).inputs["stride"].value == 2
+    assert any(note.startswith("configurations that do not run: 1, such as by ") for note in found.notes)
+
+
+def test_where_no_configuration_runs_the_last_error_is_told() -> None:
+    with pytest.raises(Refused, match="unsupported operand"):
+        survey(foreign.FORWARD, "function", configurations=[[{}, {"eps": "none"}]])
+
+
+def test_widths_of_layers_are_axes_and_their_number_is_none() -> None:
+    (found,) = survey(foreign.PERCEPTRON)
+    assert {"layer_sizes_0", "layer_sizes_1"} <= set(task_of(found).axes)
+    assert "num_layers" not in task_of(found).axes
+
+
+def test_the_small_sizes_that_a_problem_is_tried_at_are_little_work() -> None:
+    survey = Survey(ModelProblem(foreign.VOLUME))
+    assert len(survey.space.origin) == 5
+    assert survey.space.measure.elements <= 1 << 22
+    assert survey.space.measure.flops <= 1 << 31
+
+
+def test_an_axis_that_only_large_steps_fit_is_one() -> None:
+    (found,) = survey(foreign.MANY_GROUPS)
+    assert task_of(found).axes["channels"].multiple_of == 256
+
+
+def test_sizes_of_one_are_tried_last() -> None:
+    assert list(axes._smaller(64)) == [16, 32, 8, 4, 2, 1]
+    assert list(axes._smaller(10)) == [5]
+
+
+def test_a_problem_that_cannot_be_small_is_refused_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey_module, "_MOST_ELEMENTS", 10)
+    with pytest.raises(Refused, match="none of its sizes can be small, and together its tensors have"):
+        survey(foreign.AFFINE)
 
 
 def test_a_backward_pass_is_differentiated_and_called_as_its_kernels_are() -> None:
