@@ -81,7 +81,7 @@ class Evolved:
     """What a run has come to. `spent` is what it had spent when each candidate came into the archive, in its order.
 
     `final` has records of the submissions `best` and, unless the run started from the reference, `start`; none while
-    the run is not over, or when nothing is better than the start.
+    the run is not over, or when nothing is better than the start. `hardware`: what the models were told of that.
     """
 
     file: RunFile
@@ -89,6 +89,13 @@ class Evolved:
     budget: Budget
     final: tuple[RunRecord, ...] = ()
     spent: tuple[Spent, ...] = ()
+    hardware: str = ""
+
+    @property
+    def is_judged_elsewhere(self) -> bool:
+        """Whether the final judging was on another machine than the search, or beside another PyTorch."""
+        told = dict(line.removeprefix("- ").split(": ", 1) for line in self.hardware.splitlines() if ": " in line)
+        return any(each.environment.get(name, fact) != fact for each in self.final for name, fact in told.items())
 
     @property
     def winner(self) -> Node | None:
@@ -212,6 +219,7 @@ def search(
 def conclude(folder: Path, *, tier: Tier | None = None, shared: Path | None = None) -> Evolved:
     """Judge what was found, and the start beside it, in new processes on cases of seeds that are drawn only now.
 
+    On this machine, be it another one than that of the search: its own figures are compared with nothing of there.
     `tier`: where it is not the run's own. `shared`: a folder where other runs keep records. A run that ended because
     nobody answered is not judged in the end: it can be resumed. Raises HarnessError when the end could not be judged.
     """
@@ -230,9 +238,11 @@ def replayed(folder: Path) -> Evolved:
     file, journal = read(folder), Journal.reading(folder / JOURNAL)
     root, budget, spent = _known_root(folder, file, journal), Budget(file.agent.limits, Spent()), list[Spent]()
     outcome = loop.Outcome(Archive(root, population=file.agent.population))
+    hardware = ""
     if journal.run is not None:
-        models = tuple(journal.run["models"])
-        setting = loop.Setting(file.agent, brief.read(folder / _BRIEF), root, file.language, models, file.seed)
+        models, told = tuple(journal.run["models"]), brief.read(folder / _BRIEF)
+        hardware = told.hardware
+        setting = loop.Setting(file.agent, told, root, file.language, models, file.seed)
         search = loop.Loop(
             setting,
             ask=run.Asking(journal, dict.fromkeys(models, _Nobody()), budget, _prices(folder)),
@@ -249,7 +259,7 @@ def replayed(folder: Path) -> Evolved:
                 raise UsageError(f"{folder}: this kbench would have gone another way; {remedy}") from None
     outcome.stop = cast(loop.Stop, journal.stop) if journal.stop in ("budget", "provider_error") else "unfinished"
     final = tuple(store.read(folder / FINAL)) if (folder / FINAL).exists() else ()
-    return Evolved(file, outcome, budget, final, tuple(spent))
+    return Evolved(file, outcome, budget, final, tuple(spent), hardware)
 
 
 class _Gap(Exception):
@@ -294,8 +304,7 @@ def _search(
     observe: Observe,
     shared: Path | None,
 ) -> None:
-    form, told = _form(folder, file), brief.read(folder / _BRIEF)
-    here = brief.brief_for(load_task(file.task), form, open_device(file.device))
+    form, told, here = _form(folder, file), brief.read(folder / _BRIEF), _brief_here(folder, file)
     if (machine.harness_digest(), here) != (file.harness, told):
         raise UsageError(f"{folder}: was begun on another machine, or by another kbench: begin it anew")
     known = open_all(file.llm) if providers is None else providers
@@ -305,6 +314,11 @@ def _search(
         root = _judged_root(folder, file, journal, judge)
         setting = loop.Setting(file.agent, told, root, file.language, tuple(known), file.seed)
         run.search(setting, journal, known, judge, price=_prices(folder), observe=observe)
+
+
+def _brief_here(folder: Path, file: RunFile) -> Brief:
+    """What a run that began now and here would tell its models."""
+    return brief.brief_for(load_task(file.task), _form(folder, file), open_device(file.device))
 
 
 def _known_root(folder: Path, file: RunFile, journal: Journal) -> Node:
@@ -359,7 +373,7 @@ def _judge_in_the_end(folder: Path, evolved: Evolved, tier: Tier, shared: Path |
     kept.touch()
     judged = {record.submission for record in store.read(kept)}
     due = {name: read_submission(folder / name) for name in names if name not in judged}
-    among = None if shared is None else _shared(shared, file, brief.read(folder / _BRIEF))
+    among = None if shared is None else _shared(shared, file, _brief_here(folder, file))
     if due:
         with Judges(file.device) as judges:
             for name, record in _records(judges, due, tier, among):
@@ -379,5 +393,5 @@ def _records(
 
 
 def _shared(folder: Path, file: RunFile, told: Brief) -> Shared:
-    """Among runs by this harness on this machine, of this version of the task."""
-    return Shared(folder, (file.harness, file.device, told.hardware, load_task(file.task).digest))
+    """Among runs by this harness on this machine, which `told` names, of this version of the task."""
+    return Shared(folder, (machine.harness_digest(), file.device, told.hardware, load_task(file.task).digest))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from robust_kbench.agents import preset as presets
 from robust_kbench.agents.archive import ROOT, Archive, Node
 from robust_kbench.agents.budget import Limits, Spent
-from robust_kbench.agents.evolution import BEST, START, Evolved, RunFile
+from robust_kbench.agents.evolution import BEST, START, Evolved
 from robust_kbench.agents.loop import Opinion
 from robust_kbench.agents.preset import Preset
 from robust_kbench.agents.providers import opening
@@ -129,7 +129,9 @@ class Summary(Strict):
     over_start: Interval | None
     """Both as judged in the end. The interval holds all quotients of theirs, so it is wider than 95 %."""
     gap: float | None
-    """The search's speedup over the final one in the cases that the search has timed: above 1, it promised more."""
+    """The search's speedup over the final one in the cases that the search has timed: above 1, it promised more.
+
+    None where the final judging was on another machine."""
     verifiers: dict[str, Confusion]
     curve: tuple[Point, ...]
     area: dict[str, float | None]
@@ -197,11 +199,11 @@ def summarise(evolved: Evolved) -> Summary:
         final_speedup=in_the_end,
         over_all=None if final is None else over_fastest(final),
         over_start=quotient(in_the_end, at_first),
-        gap=_gap(in_search, best, final),
+        gap=None if evolved.is_judged_elsewhere else _gap(in_search, best, final),
         verifiers=_confusions(archive, [opinion for opinion, _ in evolved.outcome.opinions]),
         curve=curve,
         area=areas(curve),
-        deviations=tuple(_deviations(file, evolved.outcome.stop)),
+        deviations=tuple(_deviations(evolved)),
     )
 
 
@@ -368,8 +370,9 @@ def _area(curve: Sequence[Point], axis: str) -> float | None:
     return math.exp(logs / spent[-1])
 
 
-def _deviations(file: RunFile, stop: str) -> Iterator[str]:
+def _deviations(evolved: Evolved) -> Iterator[str]:
     """Where a run is not what it follows: what its agent says of itself, and what it was asked to do."""
+    file = evolved.file
     yield from file.agent.differs
     yield from opening.deviations(file.agent, file.llm)
     known = presets.load(file.agent.name) if file.agent.name in presets.names() else None
@@ -379,8 +382,10 @@ def _deviations(file: RunFile, stop: str) -> Iterator[str]:
         yield f"its budget is {budget(file.agent.limits)}, where the agent's own is {budget(known.limits)}"
     if not file.from_reference and any(phase.name == "translate" for phase in file.agent.phases):
         yield "it began with a kernel, so that nothing was translated"
-    if stop == "provider_error":
+    if evolved.outcome.stop == "provider_error":
         yield "it ended before its budget, because nobody answered"
+    if evolved.is_judged_elsewhere:
+        yield "it was judged in the end on another machine than it searched on, or beside another PyTorch"
 
 
 def budget(limits: Limits) -> str:

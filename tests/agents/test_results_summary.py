@@ -185,6 +185,24 @@ def test_the_gap_is_about_the_cases_that_the_search_has_timed() -> None:
     assert found.gap == pytest.approx(5.0 / 4.0, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("hardware", "elsewhere"),
+    [
+        ("- device: a processor\n- compiler: g++ -O3: all of it", False),
+        ("- device: another processor", True),
+        ("- device: a processor\n- torch: 0.1", True),
+        ("", False),
+    ],
+)
+def test_what_two_machines_say_is_no_gap(hardware: str, elsewhere: bool) -> None:
+    final = [record("best", 25.0), record("start", 200.0)]
+    final = [each.model_copy(update={"environment": {**each.environment, "torch": "2.0"}}) for each in final]
+    found = summarise(replace(evolved([node("a", speedup=5.0)], final=final), hardware=hardware))
+    assert (found.gap is None) == elsewhere
+    assert any("another machine" in told for told in found.deviations) == elsewhere
+    assert found.over_start is not None
+
+
 @pytest.mark.parametrize("status", [Status.INCORRECT, Status.REJECTED, Status.CRASHED, Status.TIMED_OUT])
 def test_a_kernel_that_fails_in_the_end_has_no_speedup_however_fast_it_was(status: Status) -> None:
     final = [record("best", 25.0, status=status), record("start", 200.0)]

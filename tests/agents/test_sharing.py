@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,7 @@ from specimens import make_record
 from test_runs import Judges, answering, begun, few
 from test_sequences import Improver
 
-from robust_kbench.agents import evolution, judging
+from robust_kbench.agents import brief, evolution, judging
 from robust_kbench.agents.archive import Judged
 from robust_kbench.agents.journal import JOURNAL
 from robust_kbench.agents.judging import Form, PublicJudge
@@ -209,3 +210,17 @@ def test_runs_that_share_come_to_what_they_would_have_come_to_alone(noted: type[
     assert noted.finals == ["best", "start"]
     assert ends[0].final == ends[1].final
     assert [record.submission for record in ends[0].final] == ["best", "start"]
+
+
+def test_what_was_judged_on_another_machine_is_judged_again_on_this(
+    noted: type[Noted], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, here = (begun(tmp_path / name, few("refine", 6)) for name in ("there", "here"))
+    for folder in (there, here):
+        evolution.search(folder, providers=answering(Improver()), shared=tmp_path / "shared")
+    evolution.conclude(there, shared=tmp_path / "shared")
+    noted.finals.clear()
+    real = brief.brief_for
+    monkeypatch.setattr(brief, "brief_for", lambda *about: replace(real(*about), hardware="- device: this one"))
+    evolution.conclude(here, shared=tmp_path / "shared")
+    assert noted.finals == ["best", "start"]
