@@ -57,7 +57,8 @@ def test_stopping_returns_when_every_process_is_stopped_and_resuming_lets_them_g
     assert _states(members) == {"T"}
     processes.resume(members)
     _wait_until(lambda: "T" not in _states(members))
-    assert _states(members) <= {"R", "S"}
+    # "D": a process that was just woken may be waiting for a page of its memory.
+    assert _states(members) <= {"R", "S", "D"}
 
 
 def test_stopping_what_is_stopped_already_is_no_error(root: int) -> None:
