@@ -1,4 +1,4 @@
-"""What runs in the sandbox: `python -I -m robust_kbench.importers.child FOLDER`, where request and result lie."""
+"""What runs in the sandbox: `robust_kbench.importers.child FOLDER`, where request and result lie."""
 
 from __future__ import annotations
 
