@@ -15,7 +15,7 @@ import robust_kbench
 
 ROOT = Path(robust_kbench.__file__).parent
 ROWS: tuple[set[str], ...] = (
-    {"version", "errors", "progress", "folders", "catalogue", "machine_lock", "core_shares"},
+    {"version", "errors", "progress", "folders", "catalogue", "machine_lock", "core_shares", "own_modules"},
     {"schema"},
     {"registry", "stopwatch", "emulator", "labels"},
     {"cases", "languages", "devices", "guards", "worker", "store", "signing"},

@@ -12,6 +12,7 @@ import yaml
 from robust_kbench.audit.examine import Examination, Plan, examine
 from robust_kbench.audit.tally import Tally
 from robust_kbench.cases.values import make_inputs
+from robust_kbench.errors import SpecError
 from robust_kbench.importers.description import Audited, Report, Surveyed
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.registry import ADMISSION_FILE, LoadedTask, read_task
@@ -33,8 +34,11 @@ def audited(task: LoadedTask, seconds: float) -> list[Audited]:
     found = []
     for dtype in task.spec.dtypes:
         started = time.monotonic()
-        plan = _plan(task, seconds / len(task.spec.dtypes))
-        found.append(_told(examine(task, dtype, plan=plan), time.monotonic() - started))
+        try:
+            plan = _plan(task, seconds / len(task.spec.dtypes))
+            found.append(_told(examine(task, dtype, plan=plan), time.monotonic() - started))
+        except SpecError as error:  # such as: its smallest case is larger than any that an audit draws
+            found.append(Audited(dtype=dtype, cases=0, faults=(f"cannot be audited: {error}"[:_LINE],)))
     return found
 
 

@@ -22,21 +22,14 @@ from threading import Event
 
 from robust_kbench.errors import HarnessError, SpecError
 from robust_kbench.importers.description import Report, Request
+from robust_kbench.own_modules import confined_python
 from robust_kbench.schema.documents import parse
 
-_PACKAGE = Path(__file__).parents[1] / "__init__.py"
 REQUEST, RESULT, LOG, TASK = "request.json", "result.json", "log", "task"
 _MEMORY_BYTES = 14 << 30
 _RESULT_BYTES = 8 << 20
 _TAIL = 300
 _LOOKS_EVERY_S = 0.05
-_RUN_MODULE = """
-import importlib.util, runpy, sys
-spec = importlib.util.spec_from_file_location("robust_kbench", sys.argv.pop(1))
-sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sys.modules[spec.name])
-runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
-"""
 
 
 def ask(request: Request, *, seconds: int, stop: Event, files: Mapping[str, Path] | None = None) -> Report:
@@ -54,19 +47,11 @@ def ask(request: Request, *, seconds: int, stop: Event, files: Mapping[str, Path
         return _answer(folder, code, seconds)
 
 
-def python_module(module: str) -> list[str]:
-    """A command that runs `module` of this package where its files can be read, but not the folder that it lies in.
-
-    `python -m` lists that folder, which is a checkout where the package was installed from one to be edited.
-    """
-    return [sys.executable, "-I", "-c", _RUN_MODULE, str(_PACKAGE), module]
-
-
 def _execute(folder: Path, seconds: int, stop: Event) -> int | None:
     """The exit code, or None when time ran out, or nobody waits any longer."""
     limits = [str(os.getpid()), str(folder), str(seconds), str(_MEMORY_BYTES), ""]
     builder = [sys.executable, "-I", "-m", "robust_kbench.worker.builder", *limits, "--"]
-    command = [*builder, *python_module("robust_kbench.importers.child"), str(folder)]
+    command = [*builder, *confined_python("robust_kbench.importers.child", str(folder))]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
     environment |= {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     with open(folder / LOG, "wb") as log:

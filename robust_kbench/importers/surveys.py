@@ -44,6 +44,7 @@ def _survey(
         trying = _try(draft, request, deadline)
     faults = list(trying.faults())
     if not faults:
+        trying.enlarge()
         draft.notes += _raise_sizes(draft.task, trying.least_sizes())
     kept, others = trying.distributions() if not faults else ([], [])
     if others:

@@ -33,6 +33,7 @@ _CALM, _TOLERABLE = 0.5, 0.9
 """Errors of honest arithmetic, in units of their limits, on values, and at sizes, that are kept."""
 _NO_INFLUENCE = 1e-11
 _EXPLAINED = 6.0
+_ENLARGED = (4, 16)
 _SEEDS, _MORE_SEEDS = (1, 2), (1, 2, 3, 4)
 
 
@@ -95,6 +96,22 @@ class Trying:
         scale = sum(float(y.detach().norm()) for y in outputs) or 1.0
         pairs = zip(leaves.items(), gradients, strict=True)
         return {name: 0.0 if g is None else float(g.norm() * leaf.detach().norm()) / scale for (name, leaf), g in pairs}
+
+    def enlarge(self) -> None:
+        """Go on at a larger size of one axis where honest arithmetic fails at the first ones, but not there.
+
+        The smallest sizes that a problem admits may leave a normalisation two numbers, whose signs are its answer.
+        """
+        origin = self._cases[0].axes
+        if not self._fails(origin):
+            return
+        for factor in _ENLARGED:
+            for name in sorted(origin, key=lambda each: -origin[each]):
+                sizes = self._task.spec.axes[name].sizes()
+                larger = {**origin, name: next((size for size in sizes if size >= factor * origin[name]), 0)}
+                if time.monotonic() < self._deadline and larger[name] and not self._fails(larger):
+                    self._cases = [case.model_copy(update={"axes": larger}) for case in self._cases]
+                    return
 
     def least_sizes(self) -> dict[str, int]:
         """For every axis a size from which on honest arithmetic stays within the rule: its own least one, as a rule.

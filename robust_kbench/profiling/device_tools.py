@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robust_kbench.languages.built import Built
+from robust_kbench.own_modules import confined_python
 from robust_kbench.profiling.stand_ins import stand_ins
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Task
@@ -36,7 +37,7 @@ def prepare(task: Task, built: Built, case: Case, folder: Path) -> list[str]:
     """The command that loads and calls the submission on stand-ins, for a tool to start."""
     request = folder / "request.json"
     request.write_text(json.dumps({**built.entry, **stand_ins(task, case)}))
-    return [sys.executable, "-I", "-m", "robust_kbench.worker.stand_in", str(request)]
+    return confined_python("robust_kbench.worker.stand_in", str(request))
 
 
 def run(command: Sequence[str], folder: Path, written: str, *, timeout_s: float = _TIMEOUT_S) -> Outcome:

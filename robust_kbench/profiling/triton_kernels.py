@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from robust_kbench.errors import BuildError
 from robust_kbench.languages import compiler
 from robust_kbench.languages.built import write_sources
+from robust_kbench.own_modules import confined_python
 from robust_kbench.profiling import nvcc, tools
 from robust_kbench.profiling.device_tools import read_regular
 from robust_kbench.profiling.nvcc import Cubin
@@ -80,7 +80,7 @@ def _compile(
     capabilities = [int(architecture.removeprefix("sm_")) for architecture in architectures]
     request = folder / "request.json"
     request.write_text(json.dumps({**load, **stand_ins(task, case), "capabilities": capabilities}))
-    command = [sys.executable, "-I", "-m", "robust_kbench.worker.ahead_of_time", str(request)]
+    command = confined_python("robust_kbench.worker.ahead_of_time", str(request))
     compiler.run(command, folder, timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
     listed = read_manifest(folder / MANIFEST)
     cubins = [Cubin(folder / f"{n}.cubin", case.dtype, f"sm_{kernel.capability}") for n, kernel in enumerate(listed)]

@@ -34,6 +34,30 @@ def get_init_inputs():
 '''
 )
 
+GROUPS = (
+    HEAD
+    + """class Model(nn.Module):
+    def __init__(self, inputs, features, num_groups):
+        super().__init__()
+        self.layer = nn.Linear(inputs, features)
+        self.norm = nn.GroupNorm(num_groups, features)
+
+    def forward(self, x):
+        return self.norm(self.layer(x))
+
+
+rows, inputs, features, num_groups = 1024, 384, 4096, 256
+
+
+def get_inputs():
+    return [torch.rand(rows, inputs)]
+
+
+def get_init_inputs():
+    return [inputs, features, num_groups]
+"""
+)
+
 PERCEPTRON = (
     HEAD
     + """class Model(nn.Module):

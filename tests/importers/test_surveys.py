@@ -144,6 +144,15 @@ def test_an_axis_begins_where_the_answer_is_a_number() -> None:
     assert "smaller sizes are ill-conditioned: columns < 2" in found.notes
 
 
+def test_groups_hold_more_than_the_two_numbers_that_the_smallest_sizes_leave() -> None:
+    (found,) = survey(foreign.GROUPS)
+    task = task_of(found)
+    assert (task.axes["features"].multiple_of, task.axes["features"].high) == (256, 4096)
+    assert task.axes["features"].low >= 4 * 256
+    assert {"normal", "uniform", "lognormal"} <= set(task.distributions)
+    assert found.faults == ()
+
+
 def test_a_problem_without_sizes_has_one_fixed_case() -> None:
     (found,) = survey(foreign.FIXED)
     task = task_of(found)

@@ -17,6 +17,7 @@ from typing import Any
 
 from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
+from robust_kbench.own_modules import confined_python
 
 _TAIL = 300
 _FRAMES = re.compile(r"most recent call first\):\n((?:  File .*\n){1,2})")
@@ -72,9 +73,8 @@ def _execute(folder: Path, settings: Settings, readable: list[str]) -> int | Non
     """The exit code, or None when time ran out."""
     places = os.pathsep.join([*readable, *settings.packages])
     limits = [str(os.getpid()), str(folder), str(4 * settings.seconds), str(settings.memory_bytes), places]
-    python = [sys.executable, "-I", "-m"]
-    builder = [*python, "robust_kbench.worker.builder", *limits, "--"]
-    command = [*builder, *python, "robust_kbench.emulator.survey.child", str(folder / "request.json")]
+    builder = [sys.executable, "-I", "-m", "robust_kbench.worker.builder", *limits, "--"]
+    command = [*builder, *confined_python("robust_kbench.emulator.survey.child", str(folder / "request.json"))]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "TMPDIR": str(folder)}
     with open(folder / "output.log", "wb") as log:
         process = subprocess.Popen(

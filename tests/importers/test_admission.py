@@ -1,0 +1,30 @@
+"""The audit of an imported task: what becomes of one that cannot be audited."""
+
+from __future__ import annotations
+
+from specimens import load_made_task
+
+from robust_kbench.importers import admission
+from robust_kbench.registry import LoadedTask
+from robust_kbench.schema.admission import Admission
+
+LARGE = 70_000_000
+
+
+def large_task() -> LoadedTask:
+    """One whose smallest case is beyond a thousand times what an audit draws."""
+    return load_made_task(
+        "def reference(x):\n    return x.abs()\n",
+        axes={"cols": {"low": LARGE, "high": LARGE + 1}}, constraints=[], dtypes=["float32"],
+        inputs={"x": {"shape": ["cols"], "layouts": ["contiguous"]}}, outputs={"y": {"shape": ["cols"]}},
+        timed={"cpu": [{"cols": LARGE}], "cuda": [{"cols": LARGE}]},
+        cost={"flops": "cols", "bytes": "2 * cols * itemsize"},
+    )  # fmt: skip
+
+
+def test_a_task_without_a_small_case_is_refused_once_and_for_all() -> None:
+    (told,) = admission.audited(large_task(), seconds=10)
+    assert (told.cases, told.killed, told.mutants) == (0, (0, 0), (0, 0))
+    assert told.faults == ("cannot be audited: norm/scale: found no sizes within the constraints and 65,536 elements",)
+    recorded = Admission(status="not admitted", reasons=told.faults, digest="sha256:0", kbench=admission.__version__)
+    assert admission.is_final(recorded)
