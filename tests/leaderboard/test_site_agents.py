@@ -10,6 +10,7 @@ from made_boards import Page
 from made_runs import NASTY, evolved, node, record
 from made_sites import BOARD, figures, headed, site
 
+from robust_kbench.agents import comparison, preset
 from robust_kbench.agents.budget import Spent
 from robust_kbench.agents.summary import Summary, summarise
 from robust_kbench.leaderboard.agents import Run
@@ -26,6 +27,17 @@ def ran(agent: str, seed: int, final_us: float = 40.0, **changes: Any) -> Summar
 
 def of(*summaries: Summary) -> list[Run]:
     return [Run(Path(f"runs/{number}"), summary) for number, summary in enumerate(summaries)]
+
+
+def lines(figure: dict[str, Any]) -> list[dict[str, Any]]:
+    return [trace for trace in figure["data"] if "fill" not in trace]
+
+
+def band(figure: dict[str, Any], name: str, x: float) -> tuple[float, float]:
+    """Where the band of that name lies at `x`."""
+    (trace,) = (each for each in figure["data"] if "fill" in each and each["name"] == name)
+    at = [y for where, y in zip(trace["x"], trace["y"], strict=True) if where == x]
+    return min(at), max(at)
 
 
 RUNS = (ran("best-of-n", 1), ran("best-of-n", 2, 25.0), ran("refine", 1, 200.0), ran("refine", 2))
@@ -45,7 +57,7 @@ def test_there_is_a_chart_of_shares_of_progress_and_of_costs(page: Page) -> None
 
 
 def test_fast_p_falls_from_the_share_that_is_right(page: Page) -> None:
-    first = figures(page)[0]["data"]
+    first = lines(figures(page)[0])
     shares = {trace["name"]: trace["y"] for trace in first}
     assert list(shares) == ["best-of-n with improver", "refine with improver"]
     assert all(values[0] == 100.0 and values == sorted(values, reverse=True) for values in shares.values())
@@ -54,9 +66,32 @@ def test_fast_p_falls_from_the_share_that_is_right(page: Page) -> None:
 
 
 def test_a_curve_rises_to_what_the_search_has_found(page: Page) -> None:
-    for trace in figures(page)[1]["data"]:
+    for trace in lines(figures(page)[1]):
         assert trace["y"] == sorted(trace["y"])
         assert (trace["y"][0], trace["y"][-1]) == (1.0, 2.5)
+
+
+def test_bands_are_the_intervals_of_the_table(page: Page) -> None:
+    shares, curve, *_ = figures(page)
+    row = next(row for row in comparison.aggregate(RUNS).to_dict("records") if row["agent"] == "refine")
+    low, high = band(shares, "refine with improver", 1.0)
+    assert (low, high) == (100 * row["fast_1_low"], 100 * row["fast_1_high"]) == (0.0, 100.0)
+    assert (band(curve, "refine with improver", 2.95), band(curve, "refine with improver", 3.0)[1]) == ((1.5, 1.5), 2.5)
+    told = next(trace for trace in lines(shares) if trace["name"] == "refine with improver")
+    assert told["customdata"][told["x"].index(1.0)] == [0.0, 100.0]
+    assert told["legendgroup"] == "refine with improver"
+
+
+def test_one_run_has_no_interval_and_many_agents_have_no_bands(tmp_path: Path) -> None:
+    records = list(BOARD)[:2]
+    one, many = (
+        figures(site(tmp_path / name, records, runs=of(*runs))["agents.html"])[0]["data"]
+        for name, runs in (
+            ("one", RUNS[:1]), ("many", [ran(agent, seed) for agent in preset.names()[:5] for seed in (1, 2)]),
+        )
+    )  # fmt: skip
+    assert [("fill" in trace, "customdata" in trace) for trace in one] == [(False, False)]
+    assert [("fill" in trace, "customdata" in trace) for trace in many] == [(False, True)] * 5
 
 
 def test_published_figures_are_marked_as_published_and_share_no_table_with_ours(page: Page) -> None:

@@ -21,6 +21,7 @@ from robust_kbench.leaderboard.site.writing import cut, percent, render, times, 
 
 _MAX_GROUPS, _MAX_AGENTS, _MAX_RUNS = 12, 12, 500
 _GRID = 60
+_INTERVALS = "Bands, or what is told where you point, are 95 % intervals over tasks and seeds."
 _AXES = (("evaluations", "evaluations"), ("tokens", "tokens"), ("usd", "US dollars"))
 
 
@@ -147,7 +148,7 @@ def _shares(number: int, agents: Mapping[str, Sequence[Summary]]) -> list[Chart]
     most = max([4.0, *(value for values in finals.values() for value in values if value < 64)])
     grid = [most * step / 120 for step in range(121)]
     drawn = [
-        Line(name, grid, [100 * _share(values, p) for p in grid], style={"shape": "hv"})
+        _averaged(name, grid, [[100.0 * (value >= p) for p in grid] for value in values], lambda mean: mean)
         for name, values in finals.items()
     ]
     figure = charts.lines(
@@ -160,7 +161,7 @@ def _shares(number: int, agents: Mapping[str, Sequence[Summary]]) -> list[Chart]
         Chart(
             f"fast-{number}", figure, f"Share of runs by speedup. {words}",
             "fast_p: the share of runs whose final kernel is right and at least p times as fast as eager PyTorch; at "
-            "0, the share that is right.", 6,
+            f"0, the share that is right. {_INTERVALS}", 6,
         )
     ]  # fmt: skip
 
@@ -181,7 +182,7 @@ def _curves(number: int, agents: Mapping[str, Sequence[Summary]]) -> list[Chart]
         drawn = [line for name, runs in agents.items() if (line := _curve(name, runs, axis)) is not None]
         if not drawn:
             continue
-        values = [value for line in drawn for value in line.y if value]
+        values = [value for line in drawn for value in (*line.y, *line.low, *line.high) if value]
         figure = charts.lines(
             drawn,
             x={"type": "linear", "title": {"text": f"{title} spent"}, "rangemode": "tozero"},
@@ -193,7 +194,7 @@ def _curves(number: int, agents: Mapping[str, Sequence[Summary]]) -> list[Chart]
             Chart(
                 f"curve-{axis}-{number}", figure, f"Best speedup so far over {title}. {ends}",
                 f"Best speedup over eager so far, in the search, over {title} spent: the geometric mean over runs, "
-                "each of which counts as 1× until it has a kernel.", 5,
+                f"each of which counts as 1× until it has a kernel. {_INTERVALS}", 5,
             )
         )  # fmt: skip
     return made
@@ -208,8 +209,17 @@ def _curve(name: str, runs: Sequence[Summary], axis: str) -> Line | None:
     if most <= 0:
         return None
     grid = [most * step / _GRID for step in range(_GRID + 1)]
-    means = [math.exp(sum(math.log(_best(run.curve, axis, at)) for run in runs) / len(runs)) for at in grid]
-    return Line(name, grid, means, style={"shape": "hv"})
+    return _averaged(name, grid, [[math.log(_best(run.curve, axis, at)) for at in grid] for run in runs], math.exp)
+
+
+def _averaged(
+    name: str, grid: Sequence[float], runs: Sequence[Sequence[float]], told: Callable[[float], float]
+) -> Line:
+    """`told` of the mean over runs, and of the ends of its interval; one run has none."""
+    means = [told(sum(column) / len(runs)) for column in zip(*runs, strict=True)]
+    ends = comparison.mean_intervals(runs) if len(runs) > 1 else []
+    low, high = ([told(end[side]) for end in ends] for side in (0, 1))
+    return Line(name, grid, means, low=low, high=high, style={"shape": "hv"})
 
 
 def _best(curve: Sequence[Point], axis: str, at: float) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from robust_kbench.leaderboard.roofline import plausible
@@ -17,6 +18,7 @@ Figure = dict[str, Any]
 _COLOURS = {
     "faster": "var(--good)", "slower": "var(--bad)", "same": "var(--same)", "ambiguous": "var(--doubt)",
 }  # fmt: skip
+_MOST_BANDS = 4
 _LOG_SPAN = 3.0
 """Times share a linear axis unless the largest is so many times the smallest."""
 
@@ -45,7 +47,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Line:
-    """A named line or cloud of points."""
+    """A named line or cloud of points. `low` and `high`: ends of intervals, drawn as a band or as whiskers."""
 
     name: str
     x: Sequence[Any]
@@ -180,15 +182,52 @@ def time_axis(values_us: Sequence[float]) -> dict[str, Any]:
 
 
 def lines(drawn: Sequence[Line], *, x: Mapping[str, Any], y: Mapping[str, Any], at_one: bool = False) -> Figure:
-    """Lines, steps or points on two axes; a dotted line where y is 1."""
+    """Lines, steps or points on two axes; a dotted line where y is 1.
+
+    Of many lines the bands would cover each other: their intervals are told where a reader points.
+    """
     layout: dict[str, Any] = {"xaxis": dict(x), "yaxis": dict(y), "showlegend": len(drawn) > 1}
     if at_one:
         layout["shapes"] = [{**_at_one("y"), "x0": 0, "x1": 1, "y0": 1, "y1": 1}]
-    return {"data": [_line(each, number) for number, each in enumerate(drawn)], "layout": layout}
+    banded = [(each, number) for number, each in enumerate(drawn) if "lines" in each.mode and each.low]
+    bands = [_band(each, number) for each, number in banded] if len(drawn) <= _MOST_BANDS else []
+    return {"data": [*bands, *(_line(each, number) for number, each in enumerate(drawn))], "layout": layout}
+
+
+def _colour(each: Line, number: int) -> str:
+    return each.colour or f"var(--c{number % 8 + 1})"
+
+
+def _band(each: Line, number: int) -> dict[str, Any]:
+    """What lies between the ends of a line's intervals; steps where the line has them."""
+    is_stepped = each.style.get("shape") == "hv"
+    upper, lower = (_corners(each.x, ends, is_stepped=is_stepped) for ends in (each.high, each.low))
+    around = [*upper, *reversed(lower)]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": in_chart(each.name),
+        "legendgroup": in_chart(each.name),
+        "x": [rounded(x) for x, _ in around],
+        "y": [rounded(y) for _, y in around],
+        "fill": "toself",
+        "fillcolor": _colour(each, number),
+        "line": {"width": 0},
+        "opacity": 0.18,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _corners(x: Sequence[Any], y: Sequence[float], *, is_stepped: bool) -> list[tuple[float, float]]:
+    points = list(zip(x, y, strict=True))
+    if not is_stepped:
+        return points
+    return [corner for (_, before), (at, now) in pairwise(points) for corner in ((at, before), (at, now))]
 
 
 def _line(each: Line, number: int) -> dict[str, Any]:
-    colour = each.colour or f"var(--c{number % 8 + 1})"
+    colour = _colour(each, number)
     made: dict[str, Any] = {
         "type": "scatter",
         "mode": each.mode,
@@ -202,7 +241,11 @@ def _line(each: Line, number: int) -> dict[str, Any]:
         made["marker"] = {"color": colour, "size": 9}
     if each.texts:
         made |= {"text": [in_chart(text, 90) for text in each.texts], "hovertemplate": "%{text}<extra></extra>"}
-    if each.low:
+    if each.low and "lines" in each.mode:
+        made["legendgroup"] = made["name"]
+        made["customdata"] = [[rounded(low), rounded(high)] for low, high in zip(each.low, each.high, strict=True)]
+        made["hovertemplate"] = "%{y} [%{customdata[0]:.3g}, %{customdata[1]:.3g}]"
+    elif each.low:
         made["error_y"] = _error(each.y, each.low, each.high, colour)
     return made
 
