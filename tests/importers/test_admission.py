@@ -7,6 +7,7 @@ from specimens import load_made_task
 from robust_kbench.importers import admission
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.admission import Admission
+from robust_kbench.version import __version__
 
 LARGE = 70_000_000
 
@@ -26,5 +27,5 @@ def test_a_task_without_a_small_case_is_refused_once_and_for_all() -> None:
     (told,) = admission.audited(large_task(), seconds=10)
     assert (told.cases, told.killed, told.mutants) == (0, (0, 0), (0, 0))
     assert told.faults == ("cannot be audited: norm/scale: found no sizes within the constraints and 65,536 elements",)
-    recorded = Admission(status="not admitted", reasons=told.faults, digest="sha256:0", kbench=admission.__version__)
+    recorded = Admission(status="not admitted", reasons=told.faults, digest="sha256:0", kbench=__version__)
     assert admission.is_final(recorded)
