@@ -49,9 +49,9 @@ class Contestant:
         """How the kernels run here."""
         return next(iter(self.built.values())).execution
 
-    def warm_up(self, pool: WarmPool, dtype: FloatDType) -> None:
+    def warm_up(self, pool: WarmPool, device: Device, dtype: FloatDType) -> None:
         """See to it that the process is there from which workers of `dtype` start."""
-        pool.warm_up(self.built[dtype].flavour)
+        pool.warm_up(self.built[dtype].flavour, gpu=device.kind == "cuda")
 
     def start(
         self,

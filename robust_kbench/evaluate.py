@@ -170,9 +170,10 @@ class _Run:
 
     def _judge_submission(self) -> None:
         with self._watch.measure("build"), machine_lock.busy():
-            self._pool.warm_up(flavour_of(self._submission.file.language, self._device.kind))
+            gpu = self._device.kind == "cuda"
+            self._pool.warm_up(flavour_of(self._submission.file.language, self._device.kind), gpu=gpu)
             if self._tier != "quick" and self._only_case is None:
-                self._pool.warm_up("inductor")  # takes seconds, and is not needed before the timing
+                self._pool.warm_up("inductor", gpu=gpu)  # takes seconds, and is not needed before the timing
             candidate = build(
                 CANDIDATE, self._submission, self._task.spec, self._dtypes, self._device, self._pool.scratch()
             )

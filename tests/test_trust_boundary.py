@@ -98,6 +98,13 @@ raise RuntimeError([word in text for word in ("OMP_NUM_THREADS", "KBENCH_TEST_AP
     assert told(record) == "[True, False, False]"
 
 
+def test_a_worker_for_the_cpu_is_told_of_no_gpu(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    with Evaluator("cpu") as fresh:
+        source = python("raise RuntimeError(repr(os.environ['CUDA_VISIBLE_DEVICES']))")
+        assert told(fresh.evaluate(submit(source), tier="quick", case=0)) == "''"
+
+
 def test_a_worker_starts_without_pytorchs_reduced_precision(evaluator: Evaluator, submit: Submit) -> None:
     body = """
 matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from robust_kbench.schema.record import RunRecord
     from robust_kbench.signing import PrivateKey
 
+_GPU_NODE = "/dev/nvidiactl"
+
 
 class DeviceChoice(StrEnum):
     """Values of --device."""
@@ -64,7 +66,9 @@ def evaluate(
     is_kept = store is not None or as_json
     key = _key() if is_kept else None
     pool = WarmPool()
-    pool.warm_up(flavour_of(found[0].submission.file.language, device.value))
+    # Before torch can tell whether there is a device: a wrong guess costs a process.
+    gpu = device is DeviceChoice.CUDA or (device is DeviceChoice.AUTO and Path(_GPU_NODE).exists())
+    pool.warm_up(flavour_of(found[0].submission.file.language, device.value), gpu=gpu)
     from robust_kbench.cli.jobs import run  # imports torch, while the warm process does the same
     from robust_kbench.schema.documents import shown
 

@@ -82,7 +82,7 @@ class WarmPool:
     """Starts workers. Use as a context manager; leaving it ends every process and deletes every temporary folder."""
 
     def __init__(self) -> None:
-        self._warm: dict[Flavour, _WarmProcess] = {}
+        self._warm: dict[tuple[Flavour, bool], _WarmProcess] = {}
         self._lock = threading.Lock()  # of the warm processes: several threads may start workers
         _remove_stale_folders()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
@@ -103,9 +103,12 @@ class WarmPool:
         self._warm.clear()
         discard(self._folder)
 
-    def warm_up(self, flavour: Flavour) -> None:
-        """Start the warm process of `flavour` in the background, so that the first worker need not wait for it."""
-        self._process(flavour)
+    def warm_up(self, flavour: Flavour, *, gpu: bool) -> None:
+        """Start the warm process of `flavour` in the background, so that the first worker need not wait for it.
+
+        `gpu`: of workers that may use one.
+        """
+        self._process(flavour, gpu=gpu)
 
     def scratch(self) -> Path:
         """A fresh private folder that lives as long as the pool."""
@@ -141,29 +144,32 @@ class WarmPool:
         try:
             fds = [theirs.fileno(), control, arena.descriptor, log_write, status_write]
             with self._lock:
-                self._process(flavour).fork(limits, fds)
+                self._process(flavour, gpu=allowance.gpu).fork(limits, fds)
             return Worker(ours, control, log_read, status_read, scratch, allowance, arena.size_bytes)
         finally:
             theirs.close()
             os.close(log_write)
             os.close(status_write)
 
-    def _process(self, flavour: Flavour) -> _WarmProcess:
-        process = self._warm.get(flavour)
+    def _process(self, flavour: Flavour, *, gpu: bool) -> _WarmProcess:
+        process = self._warm.get((flavour, gpu))
         if process is None or not process.is_alive():
-            process = self._warm[flavour] = _WarmProcess(flavour, self._folder, self._inductor_cache)
+            process = _WarmProcess(flavour, self._folder, self._inductor_cache, gpu=gpu)
+            self._warm[flavour, gpu] = process
         return process
 
 
 class _WarmProcess:
     """One `python -I -m robust_kbench.worker`."""
 
-    def __init__(self, flavour: Flavour, folder: Path, inductor_cache: Path) -> None:
+    def __init__(self, flavour: Flavour, folder: Path, inductor_cache: Path, *, gpu: bool) -> None:
         self._flavour = flavour
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         home = tempfile.mkdtemp(dir=folder)
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         environment = _ENVIRONMENT | inherited | _FLAVOUR_ENVIRONMENT[flavour] | {"HOME": home, "TMPDIR": home}
+        if not gpu:  # on a machine that has one, PyTorch would plan with it, and be told only later that it may not
+            environment["CUDA_VISIBLE_DEVICES"] = ""
         if flavour == "inductor":
             # Precompiled headers go to a folder that inductor derives from TMPDIR when it is imported, and what Triton
             # compiles to one in its home.

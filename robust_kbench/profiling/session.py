@@ -62,7 +62,7 @@ def profile(
     cases = tuple(Case(axes=axes, dtype=known, seed=secrets.randbits(_SEED_BITS)) for known in dtypes)
     own = pool or WarmPool()
     try:
-        own.warm_up(flavour_of(submission.file.language, opened.kind))
+        own.warm_up(flavour_of(submission.file.language, opened.kind), gpu=opened.kind == "cuda")
         with machine_lock.busy():
             return _Session(submission, loaded, opened, cases, own, keep_listing).run()
     finally:

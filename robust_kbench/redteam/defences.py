@@ -59,7 +59,7 @@ def _no_process_boundary() -> AbstractContextManager[None]:
     """The submission is imported and called in the judge's process."""
     return _replaced(
         (pool.WarmPool, "start", lambda self, flavour, arena, allowance: InsideWorker(arena)),
-        (pool.WarmPool, "warm_up", lambda self, flavour: None),
+        (pool.WarmPool, "warm_up", lambda self, flavour, gpu: None),
     )
 
 

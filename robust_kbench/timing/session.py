@@ -116,7 +116,7 @@ class TimingSession:
         """In random order: forked workers inherit one address layout, and the first must not always be the same."""
         order = self._random.sample(self._contestants, len(self._contestants))
         for contestant in order:  # in this thread: a warm process dies with the one that has started it
-            contestant.warm_up(self._pool, self._case.dtype)
+            contestant.warm_up(self._pool, self._device, self._case.dtype)
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
             started = [threads.submit(self._start, contestant) for contestant in order]
         for future in started:  # before any failure is looked at: none that runs may be left behind
