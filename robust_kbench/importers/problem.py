@@ -76,11 +76,17 @@ class Problem(Protocol):
 class ModelProblem:
     """A file in KernelBench's form: Model, get_inputs and get_init_inputs."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, constants: source_constants.Constants | None = None) -> None:
+        """`constants`: those of the source that may be replaced; by default all that are found."""
         self.source = source
-        self.constants = source_constants.find(source)
+        self.constants = constants or source_constants.find(source)
         self.values = {constant.name: constant.value for constant in self.constants.values}
         self.promoted: frozenset[str] = frozenset()
+
+    def tied(self) -> ModelProblem | None:
+        """The same with constants of equal value as one: perhaps they cannot differ. None where none are equal."""
+        constants = source_constants.tied(self.constants)
+        return None if constants is None else ModelProblem(self.source, constants)
 
     def promote(self, values: Mapping[str, int]) -> None:
         """Find, at these values, what else than parameters a model fills with random numbers: these are weights."""

@@ -60,6 +60,17 @@ def find(source: str) -> Constants:
     return Constants(values, tuple(sorted(splices)))
 
 
+def tied(found: Constants) -> Constants | None:
+    """With constants of the same value, above one, as a single one; None where all differ."""
+    first: dict[int, str] = {}
+    names = {name: first.setdefault(value, name) if value > 1 else name for name, value in found.values}
+    if all(name == other for name, other in names.items()):
+        return None
+    fields = {name: f"{{{other}}}" for name, other in names.items()}
+    splices = tuple(splice._replace(text=splice.text.format_map(fields)) for splice in found.splices)
+    return Constants(tuple(each for each in found.values if names[each.name] == each.name), splices)
+
+
 def spliced(source: str, splices: Sequence[tuple[int, int, str]], values: Mapping[str, int]) -> str:
     """`source` with `values` where the splices are."""
     parts, position = [], 0

@@ -12,7 +12,7 @@ from robust_kbench.importers.declared import DeclaredProblem
 from robust_kbench.importers.definitions import Definition
 from robust_kbench.importers.description import Adapter, Request, Surveyed
 from robust_kbench.importers.functions import FunctionProblem, GradientProblem
-from robust_kbench.importers.problem import ModelProblem, Problem
+from robust_kbench.importers.problem import ModelProblem, Problem, Refused
 from robust_kbench.importers.survey import Draft, Survey
 from robust_kbench.importers.trying import Trying
 from robust_kbench.schema.documents import parse
@@ -76,8 +76,17 @@ def _nothing(survey: Survey, draft: Draft) -> None:
 
 def _model(request: Request, deadline: float) -> list[Surveyed]:
     problem = ModelProblem(request.source)
+    try:
+        return [_survey_of_model(problem, request, deadline)]
+    except Refused:
+        if (tied := problem.tied()) is None:
+            raise
+        return [_survey_of_model(tied, request, deadline)]
+
+
+def _survey_of_model(problem: ModelProblem, request: Request, deadline: float) -> Surveyed:
     splices = tuple((start, end, text) for start, end, text in problem.constants.splices)
-    return [_survey(problem, Adapter(kind="model", splices=splices), request, deadline, _nothing)]
+    return _survey(problem, Adapter(kind="model", splices=splices), request, deadline, _nothing)
 
 
 def _function(request: Request, deadline: float) -> list[Surveyed]:

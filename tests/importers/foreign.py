@@ -58,6 +58,22 @@ def get_init_inputs():
 """
 )
 
+TIED = (
+    HEAD
+    + """class Model(nn.Module):
+    def forward(self, scores, signs):
+        return torch.clamp(1 - scores * signs, min=0).mean()
+
+
+rows = 20000
+widths = (20000,)
+
+
+def get_inputs():
+    return [torch.rand(rows, *widths), torch.randint(0, 2, (rows,)).float() * 2 - 1]
+"""
+)
+
 PERCEPTRON = (
     HEAD
     + """class Model(nn.Module):

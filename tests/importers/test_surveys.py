@@ -153,6 +153,15 @@ def test_groups_hold_more_than_the_two_numbers_that_the_smallest_sizes_leave() -
     assert found.faults == ()
 
 
+def test_sizes_that_only_work_when_they_are_equal_are_one_axis() -> None:
+    (found,) = survey(foreign.TIED)
+    task = task_of(found)
+    assert [task.inputs[name].shape for name in ("scores", "signs")] == [("rows", "rows"), ("rows",)]
+    assert (task.axes["rows"].low, task.axes["rows"].high) == (1, 20000)
+    _, outputs = answers(found, foreign.TIED, rows=7)
+    assert outputs["y"].shape == ()
+
+
 def test_a_problem_without_sizes_has_one_fixed_case() -> None:
     (found,) = survey(foreign.FIXED)
     task = task_of(found)
