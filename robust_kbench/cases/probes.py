@@ -119,6 +119,8 @@ def _values(
             return _stall(shape, _STALL[dtype], 1 if is_filter else len(shape) - 1)
         case "powers_of_two":
             return _scaled_rows(shape, _exponent(dtype, length), generator)
+        case "positive_powers":
+            return _scaled_rows(shape, _exponent(dtype, length, is_positive=True), generator).abs()
         case "squarable_powers":
             return _scaled_rows(shape, _SQUARABLE.get(dtype, _EXPONENT[dtype]), generator)
 
@@ -159,12 +161,14 @@ def _scaled_rows(shape: tuple[int, ...], exponent: int, generator: torch.Generat
     return values
 
 
-def _exponent(dtype: str, length: int) -> int:
+def _exponent(dtype: str, length: int, *, is_positive: bool = False) -> int:
     """In float16, a sum of `length` products with normal values must stay below the largest number.
 
-    It is large enough for any length, one included, to take the sum of squares of a row beyond that number.
+    It is large enough for any length, one included, to take the sum of squares of a row beyond that number. Terms that
+    are all positive add up to more.
     """
-    room = _FLOAT16_ROOM - math.log2(length) / 2 if dtype == "float16" else math.inf
+    orders = math.log2(length) * (1.0 if is_positive else 0.5)
+    room = _FLOAT16_ROOM - orders if dtype == "float16" else math.inf
     return max(1, int(min(_EXPONENT[dtype], room)))
 
 

@@ -20,7 +20,9 @@ Distribution = Literal[
 ]  # fmt: skip
 Comparison = Literal["rule", "ulp", "exact", "indices", "random"]
 Probe = Literal["identity", "integers", "stall", "range", "nonfinite", "empty"]
-ProbeValues = Literal["normal", "integers", "identity", "ones", "zeros", "stall", "powers_of_two", "squarable_powers"]
+ProbeValues = Literal[
+    "normal", "integers", "identity", "ones", "zeros", "stall", "powers_of_two", "positive_powers", "squarable_powers"
+]  # fmt: skip
 Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]
 

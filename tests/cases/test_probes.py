@@ -147,6 +147,17 @@ def test_a_range_whose_squares_matter_is_smaller_in_float16(dtype: FloatDType, e
     assert dtype != "float16" or float(x.square().max()) < 65504
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("cols", [1, 16, 1000, 16384])
+def test_sums_of_a_positive_range_neither_cancel_nor_overflow(dtype: FloatDType, cols: int) -> None:
+    x = _x(_task("range", "positive_powers"), "range", 64, cols, dtype=dtype).double()
+    assert float(x.min()) >= 0
+    sums = sorted(x.mean(1).tolist())
+    assert sums[0] < 0.7 * sums[1]
+    assert sums[-1] > 1.7 * sums[-2]
+    assert dtype != "float16" or float(x.sum(1).max()) < 65504
+
+
 @pytest.mark.parametrize("cols", [1, 32, 1000, 20000])
 def test_products_with_a_range_of_float16_stay_finite_but_sums_of_its_squares_do_not(cols: int) -> None:
     x = _x(_task("range", "powers_of_two"), "range", 64, cols, dtype="float16").double()
