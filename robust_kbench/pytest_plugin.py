@@ -5,8 +5,9 @@
     tasks/norm/rmsnorm/task.yaml::kernel[cpp_simd]       an evaluation at tier quick
 
 Kernels that are timed on this machine have the marker `timed`; what `-m "not timed"` leaves can run side by side.
-`--submission DIR` adds a submission of your own to its task. `--lane fast` keeps every spec, what the last commit or
-the working tree has changed, and an eighth of the rest that rotates from day to day.
+`--submission DIR` adds a submission of your own to its task. `--lane quick` keeps one reference of every task, in a
+dtype that rotates from day to day, and judges emulated kernels without the checker. `--lane fast` keeps every spec and
+an eighth of the rest, which rotates, too. Both keep what the last commit or the working tree has changed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--submission` and `--lane`."""
     group = parser.getgroup("robust-kbench")
     group.addoption("--submission", action="append", default=[], metavar="DIR", help="also judge this submission")
-    group.addoption("--lane", choices=("fast", "full"), default="full", help="fast: a sample of references and kernels")
+    lanes = "quick: each reference in one dtype, kernels at tier quick; fast: a sample of references and kernels"
+    group.addoption("--lane", choices=("fast", "quick", "full"), default="full", help=lanes)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,10 +51,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Apply the fast lane."""
-    if config.getoption("--lane") == "fast":
+    """Apply the lane."""
+    lane = config.getoption("--lane")
+    if lane != "full":
         changed = _changed_paths(config.rootpath)
-        kept = [item for item in items if not isinstance(item, _TaskItem) or item.is_in_fast_lane(changed)]
+        kept = [item for item in items if not isinstance(item, _TaskItem) or item.is_kept(lane, changed)]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
 
@@ -77,7 +80,7 @@ class TaskFile(pytest.File):
             return  # the spec item says why
         for dtype in task.spec.dtypes:
             item = ReferenceItem.from_parent(self, name=f"reference[{dtype}]", watched=self.path.parent)
-            item.dtype = dtype
+            item.dtype, item.dtypes = dtype, task.spec.dtypes
             yield item
         for folder in baselines_of(task.spec.name):
             yield KernelItem.of(self, folder, is_published=True)
@@ -86,19 +89,21 @@ class TaskFile(pytest.File):
 
 
 class _TaskItem(pytest.Item):
-    """An item of a task; `watched` is the folder whose change puts it into the fast lane, None for always."""
+    """An item of a task; `watched` is the folder whose change puts it into every lane, None for always."""
 
     def __init__(self, *, watched: Path | None, **keys: Any) -> None:
         super().__init__(**keys)
         self.watched = watched
 
-    def is_in_fast_lane(self, changed: frozenset[Path]) -> bool:
-        """Whether the fast lane runs this item today."""
-        if self.watched is None:
+    def is_kept(self, lane: str, changed: frozenset[Path]) -> bool:
+        """Whether the lane runs this item today."""
+        if self.watched is None or any(path.is_relative_to(self.watched) for path in changed):
             return True
-        today = datetime.datetime.now(datetime.UTC).toordinal() % _SHARES
-        share = int(hashlib.sha256(self.nodeid.encode()).hexdigest(), 16) % _SHARES
-        return share == today or any(path.is_relative_to(self.watched) for path in changed)
+        return self.is_due(lane, datetime.datetime.now(datetime.UTC).toordinal())
+
+    def is_due(self, lane: str, day: int) -> bool:
+        """The same of an item that nobody has changed."""
+        return lane == "quick" or _number_of(self.nodeid) % _SHARES == day % _SHARES
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Our own words for our own errors, without a traceback through this plugin."""
@@ -118,7 +123,7 @@ class _TaskItem(pytest.Item):
 class SpecItem(_TaskItem):
     """The contract alone."""
 
-    def is_in_fast_lane(self, changed: frozenset[Path]) -> bool:
+    def is_due(self, lane: str, day: int) -> bool:
         """Always: a spec takes milliseconds."""
         return True
 
@@ -139,6 +144,13 @@ class ReferenceItem(_TaskItem):
     """The audit of the task in one dtype."""
 
     dtype: FloatDType
+    dtypes: tuple[FloatDType, ...]
+
+    def is_due(self, lane: str, day: int) -> bool:
+        """In lane quick one dtype of each task."""
+        if lane != "quick":
+            return super().is_due(lane, day)
+        return self.dtypes.index(self.dtype) == (_number_of(str(self.watched)) + day) % len(self.dtypes)
 
     def runtest(self) -> None:
         """Hold the reference to its own contract, and the suite to telling right from wrong."""
@@ -170,7 +182,7 @@ class KernelItem(_TaskItem):
     def runtest(self) -> None:
         """Evaluate at tier quick, or at tier full where that brings the emulator's checker and no timing.
 
-        What this machine cannot run is skipped with the reason.
+        Lane quick leaves the checker out. What this machine cannot run is skipped with the reason.
         """
         from robust_kbench.cli.report import report
         from robust_kbench.registry import read_submission, read_task
@@ -179,11 +191,16 @@ class KernelItem(_TaskItem):
         task, submission = read_task(self.path.parent), read_submission(self.folder)
         evaluator = _evaluator(self.config)
         is_emulated = submission.file.language == "cuda" and evaluator.device.kind == "cpu"
-        record = evaluator.evaluate(submission, task, tier="full" if is_emulated else "quick")
+        is_checked = is_emulated and self.config.getoption("--lane") != "quick"
+        record = evaluator.evaluate(submission, task, tier="full" if is_checked else "quick")
         if record.status == "unsupported":
             pytest.skip(shown(record.reason))
         if record.status != "passed":
             raise _Refused(report(record, str(self.folder)))
+
+
+def _number_of(text: str) -> int:
+    return int(hashlib.sha256(text.encode()).hexdigest(), 16)
 
 
 class _Refused(Exception):

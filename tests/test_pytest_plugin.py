@@ -1,4 +1,4 @@
-"""`pytest tasks/`: what it collects, what it reports, what the fast lane keeps."""
+"""`pytest tasks/`: what it collects, what it reports, what its lanes keep."""
 
 from __future__ import annotations
 
@@ -13,6 +13,23 @@ from robust_kbench.devices.cuda import CudaDevice
 from robust_kbench.folders import data_folder
 
 TASKS = data_folder("tasks")
+
+RACING = """
+__global__ void normalise(const float* x, const float* weight, float* y, int64_t cols) {
+    __shared__ float total;
+    float sum = 0.0f;
+    for (int64_t i = 0; i < cols; ++i) sum += x[blockIdx.x * cols + i] * x[blockIdx.x * cols + i];
+    total = rsqrtf(sum / cols + 1e-6f);  // both threads write the same word
+    __syncthreads();
+    for (int64_t i = threadIdx.x; i < cols; i += 2)
+        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i] * total * weight[i];
+}
+
+extern "C" void rmsnorm(const float* x, const float* weight, float* y, int64_t rows, int64_t cols,
+                        cudaStream_t stream) {
+    if (rows > 0) normalise<<<rows, 2, 0, stream>>>(x, weight, y, cols);
+}
+"""
 
 
 def run_pytest(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -104,6 +121,34 @@ def test_the_fast_lane_keeps_every_spec_and_a_share_of_the_rest(tree: Path) -> N
     nodes = [[line for line in lines if "task.yaml::" in line] for lines in (full, fast)]
     assert "tasks/norm/rmsnorm/task.yaml::spec" in nodes[1]
     assert set(nodes[1]) < set(nodes[0])
+
+
+def test_the_quick_lane_keeps_every_kernel_and_one_reference(tree: Path) -> None:
+    full, quick = (
+        [line for line in run_pytest("tasks", "--collect-only", "--lane", lane, cwd=tree).stdout.splitlines()]
+        for lane in ("full", "quick")
+    )
+    assert [line for line in quick if "reference" not in line and "::" in line] == [
+        line for line in full if "reference" not in line and "::" in line
+    ]
+    assert sum("::reference[" in line for line in full) == 3
+    assert sum("::reference[" in line for line in quick) == 1
+
+
+@pytest.mark.rotating
+def test_the_quick_lane_judges_an_emulated_kernel_without_the_checker(tree: Path) -> None:
+    """Which finds that two threads write the same word with nothing between them."""
+    racing = tree / "racing"
+    racing.mkdir()
+    (racing / "kernel.cu").write_text(RACING)
+    (racing / "submission.yaml").write_text(
+        "task: norm/rmsnorm\nlanguage: cuda\nabi: c\nentry_point: kernel.cu::rmsnorm\ndtypes: [float32]\n"
+    )
+    how = ("tasks", "--submission", racing, "-k", "kernel and racing")
+    quick, full = (run_pytest(*how, "--lane", lane, cwd=tree) for lane in ("quick", "full"))
+    assert "1 passed" in quick.stdout, quick.stdout
+    assert "race" in full.stdout
+    assert "1 failed" in full.stdout
 
 
 def test_the_fast_lane_runs_what_the_last_commit_changed(tree: Path) -> None:
