@@ -26,6 +26,7 @@ _CALLS_OF_A_CASE = 60
 _MOST_INPUTS, _FEW_INPUTS = 24, 6
 _MOST_FAULTS = 20
 _LINE = 900
+_NO_FORWARD = "names no `forward` to differentiate"
 _LOWER = re.compile(r"mutant (\w+\.)?lower_\w+ passes")
 
 
@@ -89,9 +90,10 @@ def _sorted(faults: Sequence[str]) -> tuple[list[str], list[str]]:
     """What refuses a task, and what is only worth a note: that lower precision is not told from PyTorch's errors.
 
     A task of the registry has to tell them, or to say why nobody can; a foreign network, whose sums are long, cannot.
+    Nor does a gradient need another task to be compared with: its reference differentiates the function itself.
     """
     notes = [fault for fault in faults if _LOWER.match(fault)]
-    return [fault for fault in faults if fault not in notes], notes
+    return [fault for fault in faults if fault not in notes and not fault.endswith(_NO_FORWARD)], notes
 
 
 def _killed(tallies: Sequence[Tally]) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from robust_kbench.schema.documents import Strict, parse
 
 PAPER = "arXiv:2509.14279"
 FAMILY = "robust_kbench"
+_LEVEL = re.compile(r"level_?\d+")
 _MOST_CONFIGURATIONS = 64
 Option = int | float | bool | str | None
 Options = dict[str, Option]
@@ -67,6 +68,8 @@ def _read(path: Path) -> Iterator[Found]:
 def _request(path: Path, direction: Direction, data: Mapping[str, Any]) -> Request:
     settings = parse(Configurations, data, str(path.with_name(f"config_{direction}.json")))
     title = path.parent.name
+    if _LEVEL.fullmatch(path.parent.parent.name):  # where task_1 stands in several of them
+        title = f"{path.parent.parent.name}_{title}"
     op = op_name(title) + ("_backward" if direction == "backward" else "")
     words = "".join(character if character.isalnum() else " " for character in title)
     return Request(

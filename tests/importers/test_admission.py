@@ -12,6 +12,20 @@ from robust_kbench.version import __version__
 LARGE = 70_000_000
 
 
+def test_a_gradient_is_differentiated_by_its_own_reference() -> None:
+    """Where a task of the registry has to name its `forward`."""
+    source = "import torch\n\n\ndef reference(grad_y, x):\n    return grad_y * torch.cos(x)\n"
+    matrix = {"shape": ["rows", "cols"], "layouts": ["contiguous"]}
+    made = load_made_task(
+        source, inputs={"grad_y": {**matrix, "role": "gradient"}, "x": matrix},
+        outputs={"grad_x": {"shape": ["rows", "cols"]}}, dtypes=["float32"],
+        cost={"flops": "2 * rows * cols", "bytes": "3 * rows * cols * itemsize"},
+    )  # fmt: skip
+    (told,) = admission.audited(made, seconds=60)
+    assert told.faults == ()
+    assert told.killed[0] == told.killed[1] > 5
+
+
 def large_task() -> LoadedTask:
     """One whose smallest case is beyond a thousand times what an audit draws."""
     return load_made_task(

@@ -61,6 +61,13 @@ def test_both_directions_of_a_task_folder_are_problems(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_folders_of_the_same_name_in_several_levels_are_several_problems(tmp_path: Path) -> None:
+    for level in ("level_1", "level_2"):
+        foreign.write_task_folder(tmp_path / level / "task_1", foreign.FORWARD)
+    names = [found.request.name for found in task_folders.find(tmp_path)]
+    assert names == ["robust_kbench/level_1_task_1", "robust_kbench/level_2_task_1"]
+
+
 def test_of_configurations_that_are_alike_one_is_kept() -> None:
     settings = parse(
         task_folders.Configurations, {**foreign.CONFIGURATIONS, "multi_input_configs": [{"rows": 64}] * 9}, "config"
