@@ -62,6 +62,8 @@ def _length(name: str, args: Sequence[Any], kwargs: Any, outputs: Sequence[Tenso
     tensors = [value for value in args if isinstance(value, Tensor)]
     if name in _PRODUCTS:
         return int(args[_PRODUCTS[name]].shape[-1])
+    if name == "convolution_backward":
+        return _of_convolution_backward(args)
     if "convolution" in name:
         return _of_convolution(args)
     if name.startswith(("native_", "_native_batch_norm", "cudnn_batch_norm", "_batch_norm")) and len(outputs) > 1:
@@ -79,6 +81,14 @@ def _length(name: str, args: Sequence[Any], kwargs: Any, outputs: Sequence[Tenso
         is_fixed = "adaptive" not in name and isinstance(window, list | tuple)
         return math.prod(window) if is_fixed else max(1, largest // max(1, outputs[0].numel()))
     return None
+
+
+def _of_convolution_backward(args: Sequence[Any]) -> int:
+    """The more of what a gradient of the input sums up, and one of the weights, at most."""
+    gradient, weight = args[0], args[2]
+    window = int(math.prod(weight.shape[2:]))
+    places = int(gradient.numel()) // max(1, int(gradient.shape[1]))
+    return max(int(weight.shape[0]) * window, places)
 
 
 def _of_convolution(args: Sequence[Any]) -> int:
