@@ -168,11 +168,16 @@ def _timed(result: Surveyed, axes: Mapping[str, str], configurations: Sequence[A
         if binding not in bindings and all(binding[name] % _step(task["axes"][name]) == 0 for name in binding):
             bindings.append(binding)
     task["axes"] = {
-        name: {**axis, "high": max(axis["high"], *(each[name] for each in bindings))} if "high" in axis else axis
+        name: _reaching(axis, [each[name] for each in bindings]) if "high" in axis else axis
         for name, axis in task["axes"].items()
     }
     task["timed"] = {**task["timed"], "cuda": bindings[:_MOST_TIMED]}
     return result.model_copy(update={"task": task})
+
+
+def _reaching(axis: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
+    """Whoever times a small size has it checked, too, though it may be one that was found ill-conditioned."""
+    return {**axis, "low": min(axis["low"], *sizes), "high": max(axis["high"], *sizes)}
 
 
 def _step(axis: Mapping[str, Any]) -> int:

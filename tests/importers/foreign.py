@@ -418,6 +418,21 @@ CONFIGURATIONS: dict[str, Any] = {
     "multi_shared_configs": [{"columns": 32}, {"columns": 96}],
 }
 
+HALVES: dict[str, Any] = {
+    "name": "rotated_rows",
+    "op_type": "position",
+    "axes": {"rows": {"type": "var"}, "size": {"type": "const", "value": 64}},
+    "inputs": {name: {"shape": ["rows", "size"], "dtype": "bfloat16"} for name in ("x", "cos", "sin")},
+    "outputs": {"y": {"shape": ["rows", "size"], "dtype": "bfloat16"}},
+    "reference": """import torch
+
+
+def run(x, cos, sin):
+    left, right = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-right, left), dim=-1) * sin
+""",
+}
+
 DEFINITION: dict[str, Any] = {
     "name": "scaled_rows_h64",
     "op_type": "norm",

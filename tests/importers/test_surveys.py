@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from robust_kbench.cases.values import make_inputs
-from robust_kbench.importers import axes
+from robust_kbench.importers import axes, surveys
 from robust_kbench.importers import survey as survey_module
 from robust_kbench.importers.description import Request, Surveyed
 from robust_kbench.importers.problem import ModelProblem, Refused
@@ -267,6 +267,19 @@ def test_a_definition_keeps_its_shapes_its_dtypes_and_its_numbers() -> None:
     )  # fmt: skip
     assert task.outputs["y"].shape == ("rows", 32)
     assert task.timed["cuda"] == ({"rows": 96}, {"rows": 48})
+
+
+def test_halves_that_pytorch_rounds_three_times_are_no_ill_conditioned_ones() -> None:
+    options = {"definition": foreign.HALVES, "sizes": {"rows": 96}, "numbers": {}, "stored": [], "workloads": []}
+    (found,) = survey(foreign.HALVES["reference"], "definition", **options)
+    assert found.faults == ()
+    assert {"normal", "uniform", "lognormal", "sparse", "needles"} <= set(task_of(found).distributions)
+
+
+def test_an_axis_reaches_to_every_size_that_is_timed() -> None:
+    assert surveys._reaching({"low": 2, "high": 8, "multiple_of": 1}, [4, 1, 9]) == {
+        "low": 1, "high": 9, "multiple_of": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
