@@ -17,6 +17,7 @@ import pytest
 from samples import CLEAN, LAUNCH, MEMCHECK, page
 
 from robust_kbench.languages.built import Built
+from robust_kbench.own_modules import confined_python
 from robust_kbench.profiling import device_tools, nsight, sanitizer
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
@@ -98,8 +99,8 @@ def test_a_file_that_is_none_reads_as_empty(tmp_path: Path) -> None:
 
 def test_the_submission_is_called_on_shapes_and_not_on_values(tmp_path: Path) -> None:
     command = device_tools.prepare(TASK, BUILT, CASE, tmp_path)
-    assert command[1:4] == ["-I", "-m", "robust_kbench.worker.stand_in"]
-    assert json.loads(Path(command[4]).read_text()) == {
+    assert command[:-1] == confined_python("robust_kbench.worker.stand_in")
+    assert json.loads(Path(command[-1]).read_text()) == {
         "abi": "value", "path": "/nowhere/kernel.py", "symbol": "rmsnorm", "plan": {},
         "inputs": [{"shape": [4, 8], "dtype": "float16"}, {"shape": [8], "dtype": "float16"}],
         "outputs": [{"shape": [4, 8], "dtype": "float16"}],
