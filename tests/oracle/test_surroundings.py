@@ -69,3 +69,49 @@ def test_a_case_of_the_rule_knows_what_rounding_its_factors_costs(
     ((right, coarse),) = found.of("y")
     assert torch.equal(right, exact["y"])
     assert torch.equal(coarse, rounded(inputs.tensors["x"], digits))
+
+
+def _condition(source: str, x: torch.Tensor) -> torch.Tensor:
+    """Per row of `x`: [rows, cols] -> y: [rows], or [rows, cols] where the op is elementwise."""
+    task = load_made_task(source, outputs={"y": {"shape": ["rows"], "compare": "ulp"}})
+    reference = Reference(task)
+    inputs = Inputs({"x": x, "weight": torch.ones(x.shape[1])})
+    return survey(reference, inputs, reference.exact(inputs)).condition["y"]
+
+
+@pytest.mark.parametrize("rows", [1, 5, 20000])
+def test_what_cancels_in_the_result_counts_in_its_condition(rows: int) -> None:
+    x = torch.tensor([3.0, -5.0, 2.125]).repeat(rows, 1)
+    found = _condition("def reference(x, weight):\n    return x[:, 0] + x[:, 1] + x[:, 2]\n", x)
+    # Half the sum of the magnitudes at least; plus `weight`, which has no effect.
+    assert float(found.min()) >= 10.125 / 2
+    assert float(found.max()) <= 10.125 * 1.001
+
+
+@pytest.mark.parametrize("rows", [4, 20000])
+def test_the_condition_of_an_elementwise_op_is_its_slope(rows: int) -> None:
+    x = torch.linspace(-4, 4, rows * 3).reshape(rows, 3)
+    found = _condition("def reference(x, weight):\n    return x[:, 0].tanh()\n", x)
+    first = x[:, 0].double()
+    assert torch.allclose(found, (first * (1 - first.tanh() ** 2)).abs(), rtol=1e-4, atol=1e-6)
+
+
+def _evaluations(source: str, x: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> int:
+    calls = []
+    exact = Reference.exact
+
+    def counted(self: Reference, inputs: Inputs) -> dict[str, torch.Tensor]:
+        calls.append(inputs)
+        return exact(self, inputs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Reference, "exact", counted)
+        _condition(source, x)
+    return len(calls)
+
+
+def test_a_large_elementwise_op_is_known_by_one_more_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.randn(1 << 20, 3)
+    alone = _evaluations("def reference(x, weight):\n    return (x * weight)[:, 0].exp()\n", x, monkeypatch)
+    summed = _evaluations("def reference(x, weight):\n    return (x * weight).sum(1)\n", x, monkeypatch)
+    assert summed - alone == 20 + 2  # binary digits of a row's and of a column's index
