@@ -224,15 +224,21 @@ def _write(
         parse(Submission, {"name": name, "file": file, "sources": dict(sources)}, str(path))
         if SUBMISSION_FILE in sources:
             raise UsageError(f"one of its files is called {SUBMISSION_FILE}; rename it")
-        if folder.exists():
-            raise UsageError(f"{folder}: already exists")
-        for each, text in {SUBMISSION_FILE: _header_text({"task": title, **header}), **sources}.items():
-            (folder / each).parent.mkdir(parents=True, exist_ok=True)
-            (folder / each).write_text(text, encoding="utf-8")
+        files = {SUBMISSION_FILE: _header_text(file), **sources}
+        if not folder.exists():
+            _write_files(folder, files)
+        elif any(_text(folder / each) != text for each, text in files.items()):
+            raise UsageError(f"{folder}: holds another kernel; remove it, or import into another folder")
         read_submission(folder)
     except (SpecError, UsageError, ValueError) as error:
         return Written(str(path), error=str(error).splitlines()[0])
     return Written(str(path), folder)
+
+
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _header_text(header: Mapping[str, Any]) -> str:

@@ -55,6 +55,19 @@ def test_a_model_is_matched_with_its_problem_by_the_name_of_its_file(tmp_path: P
     assert set(submission.sources) == {"entry.py", "kernel.py", "reference.py"}
 
 
+def test_a_kernel_that_was_imported_is_told_again_and_another_one_does_not_take_its_place(tmp_path: Path) -> None:
+    task = write_imported(tmp_path / "into", "kernelbench/affine", "kernelbench")
+    source = tmp_path / "new.py"
+    source.write_text(foreign.NEW_AFFINE)
+    first = imported("kernelbench", source, tmp_path / "into", task)
+    assert imported("kernelbench", source, tmp_path / "into", task) == first
+    source.write_text(foreign.NEW_AFFINE + "# newer\n")
+    (changed,) = imported("kernelbench", source, tmp_path / "into", task)
+    folder = tmp_path / "into/submissions/kernelbench/affine/new"
+    assert changed.error == f"{folder}: holds another kernel; remove it, or import into another folder"
+    assert (folder / "kernel.py").read_text() == foreign.NEW_AFFINE
+
+
 def test_a_model_that_imports_triton_is_a_submission_in_triton(tmp_path: Path) -> None:
     task = write_imported(tmp_path / "into", "kernelbench/affine", "kernelbench")
     (tmp_path / "new.py").write_text("import triton\n" + foreign.NEW_AFFINE)
