@@ -118,7 +118,8 @@ class TestRuns:
         path = folder / "solutions" / "level_1" / "task_7.py"
         path.write_text("import time\ntime.sleep(60)\n" + CANDIDATE)
         found = sources.Found(path, "model", None)
-        result = sandbox.run(found, sandbox.Settings(5, MEMORY), extension.libraries())
+        # Long enough for PyTorch to be loaded on a busy machine: five seconds were not, once.
+        result = sandbox.run(found, sandbox.Settings(15, MEMORY), extension.libraries())
         assert result["reason"].startswith("out of time")
         assert "task_7.py" in result["reason"]
-        assert result["seconds"] < 20
+        assert result["seconds"] < 30
