@@ -34,6 +34,8 @@ from robust_kbench.timing.statistics import least_shift
 _WORTHWHILE = 1.05
 """A speedup is a gain when it is certainly (95 %) more than so many times that of the honest twin."""
 _ARMING_TRIES = 3
+_TRIES_OF_A_GAIN = 3
+"""So often a gain against all defences has to show: 95 % speak of the rounds of one session, not of two processes."""
 _NAIVE_TIMEOUT_S = 60
 _CHILD_TIMEOUT_S = 60
 _BINDINGS = {
@@ -70,6 +72,12 @@ class Ending:
         """For an honest kernel: whether it was refused."""
         return self.status != Status.PASSED
 
+    @property
+    def is_mere_gain(self) -> bool:
+        """Whether it succeeded by its time alone, which noise can lend it once."""
+        aim = self.specimen.header.aim if isinstance(self.specimen, Attack) else None
+        return self.succeeded and aim == "time" and not self.effects
+
 
 class _Died(Exception):
     """A judge that shares its process with a submission gave no verdict."""
@@ -100,12 +108,18 @@ class Proving:
         return _ended(specimen, FULL, record, started)
 
     def attack(self, attack: Attack, twin: Honest, off: tuple[Group, ...] = FULL) -> Ending:
-        """Let `attack` loose with the defences `off` switched off. What succeeds against all of them is tried again."""
+        """Let `attack` loose with the defences `off` switched off.
+
+        What harms or deceives has succeeded. A gain in time against all defences has to show again and again, each
+        time against a twin that is measured anew: one slow look at it would do for all its attacks.
+        """
         ending = self._attack(attack, twin, off)
-        if not ending.succeeded or off != FULL:
-            return ending
-        self._twins.pop(twin.name, None)  # measured anew, too: one slow look at it would do for all its attacks
-        return self._attack(attack, twin, off)
+        for _ in range(1, _TRIES_OF_A_GAIN):
+            if off != FULL or not ending.is_mere_gain:
+                break
+            self._twins.pop(twin.name, None)
+            ending = self._attack(attack, twin, off)
+        return ending
 
     def _attack(self, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
         started = time.monotonic()

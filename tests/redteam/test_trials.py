@@ -49,21 +49,27 @@ def test_a_naive_harness_believes_what_ours_does_not(proving: Proving) -> None:
     assert not proving.attack(attack, twin).succeeded
 
 
-def test_a_success_is_tried_again_against_a_twin_that_is_measured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    attack = next(each for each in ATTACKS if each.header.aim == "time")
+@pytest.mark.parametrize(("aim", "effects", "gains", "tries"), [
+    ("time", (), [True, True, True], 3), ("time", (), [True, True, False], 3), ("time", (), [True, False], 2),
+    ("time", (), [False], 1), ("time", ("told the secret",), [True], 1), ("wrong", (), [True], 1),
+])  # fmt: skip
+def test_only_a_gain_in_time_has_to_show_again_each_time_against_a_twin_that_is_measured_anew(
+    aim: str, effects: tuple[str, ...], gains: list[bool], tries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attack = next(each for each in ATTACKS if each.header.aim == aim)
     twin = TWINS[attack.header.twin]
     stale: list[bool] = []
 
-    def succeed(self: Proving, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
+    def attempt(self: Proving, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:
         stale.append(twin.name in self._twins)
         self._twins[twin.name] = None
-        return Ending(attack, off, "passed", "", succeeded=True)
+        return Ending(attack, off, "passed", "", effects, succeeded=gains[len(stale) - 1])
 
-    monkeypatch.setattr(Proving, "_attack", succeed)
+    monkeypatch.setattr(Proving, "_attack", attempt)
     with Proving() as proving:
         proving._twins[twin.name] = None
-        assert proving.attack(attack, twin).succeeded
-    assert stale == [True, False]
+        assert proving.attack(attack, twin).succeeded is gains[-1]
+    assert stale == [True] + [False] * (tries - 1)
 
 
 @pytest.mark.parametrize(("aim", "successes", "tries"), [("time", [False, False, True], 3), ("time", [False] * 9, 3),

@@ -9,6 +9,10 @@ twin: transposed_copy
 task: index/transpose
 """
 
+import torch
+
+[torch.zeros(1 << 20) for _ in range(16)]  # the copies are made in these pages: new ones cost more than the copying
+
 
 def transpose(x):
     return x.clone().t()
