@@ -57,10 +57,12 @@ def _survey(
 
 
 def _raise_sizes(task: dict[str, Any], least: Mapping[str, int]) -> list[str]:
-    """Axes begin where the op is well-conditioned."""
+    """Axes begin where the op is well-conditioned, and so do the sizes that a processor is timed at."""
     raised = {name: size for name, size in least.items() if size > task["axes"][name].get("low", size)}
     for name, size in raised.items():
         task["axes"][name] = {**task["axes"][name], "low": size}
+    for binding in task["timed"]["cpu"]:
+        binding.update({name: max(size, raised.get(name, size)) for name, size in binding.items()})
     return (
         [f"smaller sizes are ill-conditioned: {', '.join(f'{n} < {s}' for n, s in raised.items())}"] if raised else []
     )

@@ -117,19 +117,26 @@ class Trying:
     def least_sizes(self) -> dict[str, int]:
         """For every axis a size from which on honest arithmetic stays within the rule: its own least one, as a rule.
 
-        A normalisation of two numbers, or of as many as a mean leaves, answers with their signs.
+        A normalisation of two numbers, or of as many as a mean leaves, answers with their signs. None is larger than
+        the problem's own, which will be timed.
         """
-        origin = self._cases[0].axes
+        origin, most = self._cases[0].axes, self._most
         found = {name: next(size for size in axis.sizes() if size) for name, axis in self._task.spec.axes.items()}
         if self._fails(origin):
             return found
         for name, size in found.items():
-            while size < origin[name] and time.monotonic() < self._deadline and self._fails({**origin, name: size}):
+            while size < most[name] and time.monotonic() < self._deadline and self._fails({**origin, name: size}):
                 size = self._larger(name, size)
             found[name] = size
-        while found != origin and time.monotonic() < self._deadline and self._fails(found, _MORE_SEEDS):
+        while found != most and time.monotonic() < self._deadline and self._fails(found, _MORE_SEEDS):
             found = self._next(found)
         return found
+
+    @property
+    def _most(self) -> dict[str, int]:
+        """The origin, or the problem's own size where that is smaller."""
+        (own,) = self._task.spec.timed["cuda"]
+        return {name: min(size, own[name]) for name, size in self._cases[0].axes.items()}
 
     def _next(self, found: Mapping[str, int]) -> dict[str, int]:
         """With one axis larger, if that is enough, and else with all."""
@@ -140,8 +147,8 @@ class Trying:
         return larger
 
     def _larger(self, axis: str, size: int) -> int:
-        """About twice as much that the axis admits, but no more than the origin."""
-        most = self._cases[0].axes[axis]
+        """About twice as much that the axis admits, within bounds."""
+        most = self._most[axis]
         return next((each for each in self._task.spec.axes[axis].sizes() if 2 * size <= each <= most), most)
 
     def _fails(self, sizes: Mapping[str, int], seeds: Sequence[int] = _SEEDS) -> bool:

@@ -304,6 +304,25 @@ def get_init_inputs():
 """
 )
 
+FEW_ROWS = (
+    HEAD
+    + """class Model(nn.Module):
+    def forward(self, x):
+        return (x - x.mean(dim=0)) / x.std(dim=0)
+
+
+rows, columns = 3, 64
+
+
+def get_inputs():
+    return [torch.rand(rows, columns)]
+
+
+def get_init_inputs():
+    return []
+"""
+)
+
 SPREAD = (
     HEAD
     + """class Model(nn.Module):

@@ -19,6 +19,7 @@ from robust_kbench.importers.description import Request, Surveyed
 from robust_kbench.importers.problem import ModelProblem, Refused
 from robust_kbench.importers.survey import Survey
 from robust_kbench.importers.surveys import surveyed
+from robust_kbench.importers.trying import Trying
 from robust_kbench.importers.writing import reference_text
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.registry import LoadedTask
@@ -142,6 +143,20 @@ def test_an_axis_begins_where_the_answer_is_a_number() -> None:
     axes = task_of(found).axes
     assert (axes["rows"].low, axes["columns"].low) == (1, 2)
     assert "smaller sizes are ill-conditioned: columns < 2" in found.notes
+
+
+def test_no_axis_begins_above_the_size_that_the_problem_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trying, "_fails", lambda self, sizes, seeds=(): sizes["rows"] < 8)
+    (found,) = survey(foreign.FEW_ROWS)
+    task = task_of(found)  # it refuses timed sizes that are none of the axis
+    assert task.axes["rows"].low == 3
+    assert [binding["rows"] for bindings in task.timed.values() for binding in bindings] == [3, 3]
+
+
+def test_a_processor_is_timed_at_no_size_that_is_ill_conditioned() -> None:
+    task = {"axes": {"rows": {"low": 1, "high": 64}}, "timed": {"cpu": [{"rows": 4}], "cuda": [{"rows": 64}]}}
+    assert surveys._raise_sizes(task, {"rows": 8}) == ["smaller sizes are ill-conditioned: rows < 8"]
+    assert task == {"axes": {"rows": {"low": 8, "high": 64}}, "timed": {"cpu": [{"rows": 8}], "cuda": [{"rows": 64}]}}
 
 
 def test_groups_hold_more_than_the_two_numbers_that_the_smallest_sizes_leave() -> None:
