@@ -18,6 +18,8 @@ from robust_kbench.schema.task import shape_of
 _LEAST_VARIATION = 0.01  # robust-kbench's threshold, but of the output's own root mean square
 _ASIDE, _STEP = 2.0**-14, 2.0**-28
 _LARGEST_BEND = 2.0**-38
+_LONGER = (2.0**6, 2.0**12)
+"""A bend that is the op's own grows with the step or faster; that of a rounding stays as large as the rounding."""
 _NATIVE_FACTOR = 16.0
 _MOST_UNDERFLOW = 0.5
 _CASES = 6
@@ -75,7 +77,7 @@ def _instability(setting: Setting) -> Iterator[str]:
     Along a line x(t) = x + t * d with |d| = 2**-28 |x|, a smooth op has a second difference of 2**-56 times its
     curvature and a maximum or a rectifier none; a float32 number inside makes one of 2**-24 in an eighth of the
     elements, less the root of the number of terms that it is averaged over. It starts beside the case's values, which
-    float32 can hold.
+    float32 can hold. A deep network has so many rectifiers that some change sides within such a step; longer ones tell.
     """
     values = setting.inputs.values
     generator = torch.Generator().manual_seed(setting.case.seed)
@@ -83,15 +85,25 @@ def _instability(setting: Setting) -> Iterator[str]:
     if not any(isinstance(noise, torch.Tensor) for noise in step.values()):
         return
     start = _moved(values, aside, _ASIDE)
-    here, near, far = (setting.reference.exact(Inputs(_moved(start, step, count * _STEP))) for count in (0, 1, 2))
-    for name, spec in setting.task.spec.outputs.items():
-        if here[name].is_floating_point() and setting.task.spec.comparison_of(spec) != "random":
-            bend = _most(far[name] - 2 * near[name] + here[name], here[name])
-            if not bend <= _LARGEST_BEND:
-                yield (
-                    f"{name}: equal steps of the inputs bend the float64 answer by {bend:.2g} of itself: "
-                    f"the reference rounds on the way, or is not stable ({setting.case})"
-                )
+    bends = _bends(setting, start, step, _STEP)
+    suspects = {name: bend for name, bend in bends.items() if not bend <= _LARGEST_BEND}
+    longer = {factor: _bends(setting, start, step, factor * _STEP) for factor in _LONGER} if suspects else {}
+    for name, bend in suspects.items():
+        if not all(found[name] >= factor * bend for factor, found in longer.items()):
+            yield (
+                f"{name}: equal steps of the inputs bend the float64 answer by {bend:.2g} of itself: "
+                f"the reference rounds on the way, or is not stable ({setting.case})"
+            )
+
+
+def _bends(setting: Setting, start: Values, step: Mapping[str, torch.Tensor | None], amount: float) -> dict[str, float]:
+    """The second difference of each real output along two steps of `amount`, in units of its root mean square."""
+    here, near, far = (setting.reference.exact(Inputs(_moved(start, step, count * amount))) for count in (0, 1, 2))
+    return {
+        name: _most(far[name] - 2 * near[name] + here[name], here[name])
+        for name, spec in setting.task.spec.outputs.items()
+        if here[name].is_floating_point() and setting.task.spec.comparison_of(spec) != "random"
+    }
 
 
 def _most(bends: torch.Tensor, yardstick: torch.Tensor) -> float:

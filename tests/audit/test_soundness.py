@@ -62,6 +62,17 @@ def test_kinks_and_small_outputs_are_no_ailments(tmp_path: Path, body: str) -> N
     assert found(write_task(tmp_path, reference(body), reduction="cols")) == ""
 
 
+@pytest.mark.parametrize(("body", "is_rounded"), [
+    ("(300 * x * weight).sin()", False),
+    ("(300 * x * weight).sin().float().to(x.dtype)", True),
+    ("(300 * x * weight).float().to(x.dtype).sin()", True),
+])  # fmt: skip
+def test_what_is_steep_bends_the_more_the_longer_the_step_and_what_is_rounded_does_not(
+    tmp_path: Path, body: str, is_rounded: bool
+) -> None:
+    assert ("equal steps of the inputs bend" in found(write_task(tmp_path, reference(body)))) is is_rounded
+
+
 def test_the_sizes_do_not_matter(tmp_path: Path) -> None:
     task = write_task(tmp_path)
     assert found(task, 1, 1) == ""
