@@ -75,7 +75,7 @@ class Trying:
         return [name for name in self._task.spec.inputs if name in weak]
 
     def _sizes_of_gradients(self, case: Case) -> dict[str, float]:
-        """Of every input, how much the answer changes relative to itself; empty where it cannot be differentiated."""
+        """Of every input, how much the answer changes relative to itself; empty where no output has a gradient."""
         values = make_inputs(self._task.spec, case).values
         torch.manual_seed(case.seed)
         try:
@@ -92,11 +92,23 @@ class Trying:
                     return {}
                 total = sum((y * torch.randn_like(y)).sum() for y in outputs)
                 gradients = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
-        except RuntimeError:
-            return {}
+        except RuntimeError:  # what a gradient needs was overwritten, by `y += x` after a rectifier, say
+            return self._sizes_of_changes(case)
         scale = sum(float(y.detach().norm()) for y in outputs) or 1.0
         pairs = zip(leaves.items(), gradients, strict=True)
         return {name: 0.0 if g is None else float(g.norm() * leaf.detach().norm()) / scale for (name, leaf), g in pairs}
+
+    def _sizes_of_changes(self, case: Case) -> dict[str, float]:
+        """The same of a reference that cannot be differentiated: each input in turn is drawn anew."""
+        values = make_inputs(self._task.spec, case).values
+        others = make_inputs(self._task.spec, case.model_copy(update={"seed": case.seed + len(_SEEDS)})).values
+        answer = self._reference.exact(Inputs(values))
+        scale = sum(float(y.double().norm()) for y in answer.values()) or 1.0
+        sizes = {}
+        for name in values:
+            other = self._reference.exact(Inputs({**values, name: others[name]}))
+            sizes[name] = sum(float((other[key].double() - y.double()).norm()) for key, y in answer.items()) / scale
+        return sizes
 
     def enlarge(self) -> None:
         """Go on at a larger size of one axis where honest arithmetic fails at the first ones, but not there.

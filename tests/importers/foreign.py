@@ -304,6 +304,11 @@ def get_init_inputs():
 """
 )
 
+OVERWRITTEN = CENTRED.replace(
+    "return self.norm(self.layer(x))", "y = self.norm(self.layer(x)).relu()\n        y += x.mean()\n        return y"
+)
+"""A gradient of the rectifier would need what is overwritten after it."""
+
 FEW_ROWS = (
     HEAD
     + """class Model(nn.Module):

@@ -132,8 +132,9 @@ def test_a_model_that_is_random_in_another_way_has_a_fault() -> None:
     )
 
 
-def test_weights_without_influence_are_left_out() -> None:
-    (found,) = survey(foreign.CENTRED)
+@pytest.mark.parametrize("source", [foreign.CENTRED, foreign.OVERWRITTEN], ids=["differentiable", "overwritten"])
+def test_weights_without_influence_are_left_out(source: str) -> None:
+    (found,) = survey(source)
     assert set(task_of(found).inputs) == {"x", "layer_weight", "norm_weight", "norm_bias"}
     assert any("layer.bias" in note for note in found.notes)
 
