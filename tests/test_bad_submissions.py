@@ -228,7 +228,9 @@ HUNGRY = [
     pytest.param("hold = []\nwhile True: hold.append(bytearray(1 << 24))", id="bytes"),
     pytest.param("torch.ones(1 << 40)", id="one huge tensor"),
     pytest.param(
-        "if os.fork() or os.fork(): time.sleep(9)\nhold = bytearray(MEMORY * 4 // 5)\ntime.sleep(9)", id="fork"
+        "if os.fork() or os.fork(): time.sleep(9)\nhold = bytearray(MEMORY * 4 // 5)\ntime.sleep(9)",
+        id="fork",
+        marks=pytest.mark.rotating,
     ),
     pytest.param(
         "for _ in range(2): os.write(os.memfd_create('hold'), bytes(MEMORY * 3 // 4))\n"

@@ -92,6 +92,7 @@ def started_in(folder: Path) -> set[str]:
     return found
 
 
+@pytest.mark.rotating
 @pytest.mark.skipif(kernel.MACHINE not in seccomp._AUDIT_ARCH, reason="no seccomp filter for this architecture")
 def test_without_namespaces_verdicts_stand_and_nothing_is_left_behind(tmp_path: Path) -> None:
     sources = [LEAVES_A_CHILD, FORKS_WITHOUT_END, HANGS, REACHES_FOR_OTHERS, LEAVES_A_CHILD]

@@ -74,6 +74,7 @@ def test_a_quick_record_is_never_rankable(honest_record: RunRecord) -> None:
     assert not honest_record.is_rankable
 
 
+@pytest.mark.rotating
 def test_a_value_submission_sees_every_layout(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(HONEST), tier="quick")
     assert record.status is Status.PASSED, record.reason
@@ -130,6 +131,7 @@ def test_two_evaluations_draw_different_cases(evaluator: Evaluator, submit: Subm
     assert not {c.inputs_digest for c in first.cases} & {c.inputs_digest for c in second.cases}
 
 
+@pytest.mark.rotating
 def test_one_case_can_be_replayed_alone(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(HONEST), tier="quick", seed=11)
     alone = evaluator.evaluate(submit(HONEST), tier="quick", seed=11, case=5)
@@ -195,6 +197,7 @@ def test_an_error_of_the_harness_is_never_blamed_on_the_submission(
     assert "a guard of ours is broken" in record.reason
 
 
+@pytest.mark.rotating
 def test_the_blocking_handshake_gives_the_same_verdict_and_no_rank(submit: Submit) -> None:
     with Evaluator("cpu") as evaluator:
         evaluator.device.handshake = "blocking"

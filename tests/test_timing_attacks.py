@@ -63,6 +63,7 @@ def test_a_kernel_that_is_right_only_at_first_is_incorrect(source: str, evaluato
     assert record.status is Status.INCORRECT, record.reason
 
 
+@pytest.mark.rotating
 def test_a_clock_patched_in_the_worker_changes_nothing(evaluator: Evaluator, submit: Submit) -> None:
     from robust_kbench.scoring import score
 

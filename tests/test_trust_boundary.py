@@ -273,6 +273,7 @@ for thing in gc.get_objects():
     assert record.isolation == honest.isolation
 
 
+@pytest.mark.rotating
 def test_claiming_an_event_time_does_not_hide_work_before_the_clock_starts(
     evaluator: Evaluator, submit: Submit
 ) -> None:
@@ -330,6 +331,7 @@ def dropout(x, p, seed):
 """
 
 
+@pytest.mark.rotating
 def test_scalars_come_with_the_clock_or_random_numbers_could_be_drawn_before_it(
     evaluator: Evaluator, submit: Submit
 ) -> None:

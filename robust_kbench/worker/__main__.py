@@ -38,27 +38,35 @@ def _import(flavour: str) -> None:
     import torch
 
     torch.set_num_threads(1)
+    has_gpu = torch.cuda.is_available()
+    if has_gpu:
+        import torch.utils.cpp_extension  # noqa: F401 - PyTorch looks there for include folders of any kernel
     if flavour == "triton":
         import triton.language  # noqa: F401
     elif flavour == "inductor":
         import torch._dynamo
         import torch._inductor.compile_fx  # noqa: F401
 
-        _compile_something()
+        with contextlib.suppress(Exception):  # a worker that compiles meets the same obstacle, and says so
+            # Not beside a GPU, which inductor would ask for its properties: after that no forked process can use it.
+            _hash_sources() if has_gpu else _compile_something()
 
 
 def _compile_something() -> None:
-    """The first compilation of a process spends over a second on imports and tables: here once for all workers.
-
-    Not beside a GPU, which inductor would ask for its properties: after that no forked process can use it.
-    """
+    """The first compilation of a process spends over a second on imports and tables: here once for all workers."""
     import torch
 
-    if torch.cuda.is_available():
-        return
-    with contextlib.suppress(Exception):  # a worker that compiles meets the same obstacle, and says so
-        torch.compile(lambda x: x * x.square().mean(-1, keepdim=True).rsqrt(), dynamic=False)(torch.ones(8, 16))
-        torch._dynamo.reset()
+    torch.compile(lambda x: x * x.square().mean(-1, keepdim=True).rsqrt(), dynamic=False)(torch.ones(8, 16))
+    torch._dynamo.reset()
+
+
+def _hash_sources() -> None:
+    """The names of what is cached begin with hashes of all files of the compilers, which take a third of a second."""
+    from torch._inductor.codecache import torch_key
+    from torch._inductor.runtime.triton_compat import triton_key
+
+    torch_key()
+    triton_key()
 
 
 def _guard(limits: sandbox.Limits, fds: dict[str, int]) -> None:

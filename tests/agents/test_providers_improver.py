@@ -94,6 +94,7 @@ def search(name: str, folder: Path, seed: int) -> tuple[Outcome, Budget]:
         return run.search(setting, journal, {improver.NAME: Improver()}, toy)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", presets.names())
 def test_every_preset_spends_its_budget_on_kernels_that_get_faster(name: str, tmp_path: Path) -> None:
     for seed in (1, 2, 3):

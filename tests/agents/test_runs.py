@@ -211,6 +211,7 @@ def test_what_the_folder_tells_is_what_has_happened(name: str, is_reference: boo
     assert told(replayed(tmp_path)) == told(evolved)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", presets.names())
 def test_half_a_journal_tells_the_beginning_and_goes_on_to_the_same_end(name: str, tmp_path: Path) -> None:
     whole_folder = begun(tmp_path / "whole", few(name, 13))

@@ -103,6 +103,7 @@ def test_an_exemption_of_nobody_is_an_error(tmp_path: Path) -> None:
         examine(write_task(tmp_path, bank=bank), "float32")
 
 
+@pytest.mark.rotating
 def test_a_registrys_task_is_admitted() -> None:
     assert examine(load_task("norm/rmsnorm"), "float32").faults == ()
 

@@ -33,6 +33,7 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     assert list(examine_all(units, 2)) == list(examine_all(units, 1))
 
 
+@pytest.mark.rotating
 def test_a_malformed_bank_is_told_from_another_process_too(tmp_path: Path) -> None:
     task = write_task(tmp_path, bank="HONEST = 1")
     with pytest.raises(SpecError, match="HONEST: expected a tuple of functions"):

@@ -171,6 +171,7 @@ def test_memory_that_its_workers_hold_does_not_excuse_a_submission_from_the_larg
         assert [result.status for result in checker.checked.results] == ["passed", "passed"]
 
 
+@pytest.mark.rotating
 def test_tier_final_runs_the_large_case_where_memory_allows(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,7 @@ def test_an_unsound_one_is_refused_with_the_reason(unsound: Path) -> None:
     assert "  fault    right never differs from PyTorch's answer\n" in done.stdout
 
 
+@pytest.mark.rotating
 def test_a_line_for_each_variant_on_demand() -> None:
     done = audit("norm/rmsnorm", "--dtype", "float32", "--variants")
     assert any(line.startswith(" non-answer zeros") for line in done.stdout.splitlines())

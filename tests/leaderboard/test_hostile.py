@@ -246,6 +246,7 @@ def test_names_of_files_are_ours(made: Made) -> None:
     assert not Path("/tmp/pwned").exists()  # noqa: S108
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("jobs", ["1", "3"])
 def test_making_it_again_gives_the_same_bytes_however_many_work_on_it(made: Made, jobs: str, tmp_path: Path) -> None:
     done = board(tmp_path, [], *made.arguments, "--jobs", jobs)

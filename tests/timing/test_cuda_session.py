@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ KERNEL_NS, FLUSH_NS, HOLD_NS, REST_NS = 100 * US, 60 * US, 200 * US, 150 * US
 CALIBRATION = Calibration(event_ns=500, launch_ns=2_000, wall_gap_ns=0, join_gap_ns=10 * US, spread_ns=100)
 PLAN = Plan(sessions=1, min_rounds=10, max_rounds=12, max_seconds=9.0, warm_up_rounds=2, warm_up_seconds=0.0)
 IDLE: list[subprocess.Popen[bytes]] = []
+HEAPS: list[int] = []
 TASK = load_made_task()
 CASE = make_case(role="timed")
 
@@ -70,7 +72,8 @@ class Contestant:
     def warm_up(self, *_: Any) -> None:
         """Nothing to start."""
 
-    def start(self, *_: Any, **__: Any) -> Worker:
+    def start(self, *_: Any, heap_bytes: int, **__: Any) -> Worker:
+        HEAPS.append(heap_bytes)
         IDLE.append(subprocess.Popen(["sleep", "60"]))
         return Worker(self.name, self.host_ns, IDLE[-1].pid)
 
@@ -142,6 +145,19 @@ def test_the_device_is_held_for_as_long_as_the_slowest_host_launches() -> None:
     scored = [more["hold"] for _, more in caller.asked if set(more) == {"hold"}]
     assert scored[:12] == [1] * 12  # three first calls, and three of each to see how long the hosts launch
     assert set(scored[12:]) == {4}  # eager needs half a millisecond
+
+
+def test_no_heap_is_made_ready_for_results_that_are_on_the_device() -> None:
+    HEAPS.clear()
+    run(Caller())
+    assert HEAPS == [0, 0, 0]
+
+
+def test_workers_are_closed_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    everybody = threading.Barrier(3)
+    monkeypatch.setattr(Device, "starts_at_once", 3)
+    monkeypatch.setattr(Worker, "close", lambda self: everybody.wait(timeout=10))
+    assert run(Caller()).failure == ""  # else the barrier would be broken
 
 
 def test_later_sessions_take_samples_alone() -> None:

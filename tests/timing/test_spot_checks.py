@@ -119,6 +119,7 @@ def test_an_honest_kernel_passes_all_of_them(submit: Submit) -> None:
     assert len(result.samples["candidate"]) == 3
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("kind", "cheat"),
     [
@@ -137,6 +138,7 @@ def test_a_kernel_that_is_right_only_where_it_is_timed_fails(
     assert result.results[-1].status != "passed"
 
 
+@pytest.mark.rotating
 def test_a_kernel_that_answers_equal_inputs_differently_at_the_timed_size_is_seen(submit: Submit) -> None:
     source = SOURCE + (
         "calls = [0]\n\ndef rmsnorm(x, w):\n    calls[0] += 1\n    return rms(x, w) * (1 + 2.0**-21 * (calls[0] % 2))\n"
@@ -148,6 +150,7 @@ def test_a_kernel_that_answers_equal_inputs_differently_at_the_timed_size_is_see
     assert not guards.inspect(honest.seen)
 
 
+@pytest.mark.rotating
 def test_a_property_is_held_at_the_timed_size(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     task = load_task("norm/rmsnorm")
     (homogeneous,) = (prop for prop in task.spec.properties if prop.kind == "homogeneous")

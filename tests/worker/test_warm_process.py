@@ -31,3 +31,28 @@ def test_a_worker_that_compiles_imports_nothing_more_of_the_compiler(tmp_path: P
     done = subprocess.run([sys.executable, "-c", _SCRIPT], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == []
+
+
+_BESIDE_A_GPU = """
+import sys
+import torch
+
+torch.cuda.is_available = lambda: True
+from robust_kbench.worker.__main__ import _import
+
+_import("inductor")
+from torch._inductor import codecache
+from torch._inductor.runtime.triton_compat import triton_key
+
+print("torch.utils.cpp_extension" in sys.modules, triton_key.cache_info().currsize, torch.cuda.is_initialized())
+codecache.build_code_hash = lambda *_: exit("hashed again")
+codecache.torch_key()
+"""
+
+
+def test_beside_a_gpu_compilers_are_hashed_before_the_fork_and_the_device_is_not_touched(tmp_path: Path) -> None:
+    environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", _BESIDE_A_GPU], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["True", "1", "False"]), done.stderr
