@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,12 +23,12 @@ from typing import Literal, cast
 from pydantic import Field
 
 from robust_kbench import store
-from robust_kbench.agents import brief, lineage, loop, prices, run, starts, submissions
+from robust_kbench.agents import brief, finals, lineage, loop, prices, run, starts, submissions
 from robust_kbench.agents.archive import ROOT, Archive, Judged, Node
 from robust_kbench.agents.budget import Budget, Spent
 from robust_kbench.agents.context import Brief
 from robust_kbench.agents.journal import JOURNAL, Journal
-from robust_kbench.agents.judging import Form, Judges, PublicJudge, check_that_it_is_timed, judge_finally
+from robust_kbench.agents.judging import Form, Judges, PublicJudge, check_that_it_is_timed
 from robust_kbench.agents.preset import Preset
 from robust_kbench.agents.providers.opening import open_all
 from robust_kbench.agents.providers.protocol import Provider, Reply, Request
@@ -40,12 +40,11 @@ from robust_kbench.schema.documents import Strict, parse, read_yaml, shown
 from robust_kbench.schema.record import RunRecord, Tier
 from robust_kbench.schema.submission import Language, Submission
 from robust_kbench.schema.task import DeviceKind
-from robust_kbench.signing import host_key, seal
 from robust_kbench.version import __version__
 
 RUN, START, BEST, FINAL = "run.yaml", "start", "best", "final.jsonl"
 """START and BEST are also the names of the submissions in the records of the final judging."""
-_BRIEF, _PRICES, _LINEAGE, _PARTIAL = "brief.json", "prices.json", "lineage.json", ".final.jsonl"
+_BRIEF, _PRICES, _LINEAGE = "brief.json", "prices.json", "lineage.json"
 _BEFORE_A_RUN = {START, f".{START}.new", _BRIEF, _PRICES, f".{RUN}"}
 _REFERENCE = Judged("time", True, 1.0, 1.0, 1.0)
 _NOT_JUDGED = Judged("harness", log="not judged yet", is_ours=True)
@@ -226,8 +225,24 @@ def conclude(folder: Path, *, tier: Tier | None = None, shared: Path | None = No
     with Journal(folder / JOURNAL):  # nobody else may go on with it meanwhile
         evolved = replayed(folder)
         if not (folder / FINAL).exists() and evolved.outcome.stop == "budget":
-            _judge_in_the_end(folder, evolved, tier or evolved.file.tier, shared)
+            among = None if shared is None else _among(shared, folder, evolved.file)
+            finals.judge(folder, _names(evolved), evolved.file.device, tier or evolved.file.tier, among)
+            finals.keep(folder, folder / FINAL)
     return replayed(folder)
+
+
+def finalists(folder: Path) -> dict[str, Submission]:
+    """Whom the final judging is about, and has no record of yet; nobody while the run is not over."""
+    evolved = replayed(folder)
+    if evolved.outcome.stop != "budget" or (folder / FINAL).exists():
+        return {}
+    return finals.due(folder, _names(evolved))
+
+
+def judge_finalist(folder: Path, name: str, *, shared: Path) -> None:
+    """Judge one of the `finalists` now, for all runs that look into `shared`, where `conclude` finds it."""
+    file = read(folder)
+    finals.judge_for_all(read_submission(folder / name), file.device, file.tier, _among(shared, folder, file))
 
 
 def replayed(folder: Path) -> Evolved:
@@ -365,31 +380,14 @@ def _author(file: RunFile, author: str) -> dict[str, str]:
     return {"author": shown(f"{made}; from a kernel of {author}" if author else made)[:_MAX_AUTHOR]}
 
 
-def _judge_in_the_end(folder: Path, evolved: Evolved, tier: Tier, shared: Path | None) -> None:
-    """A record is kept as soon as there is one; the file has its name when all are there."""
-    file = evolved.file
-    names = [] if evolved.winner is None else [BEST] if file.from_reference else [BEST, START]
-    kept, key = folder / _PARTIAL, host_key()
-    kept.touch()
-    judged = {record.submission for record in store.read(kept)}
-    due = {name: read_submission(folder / name) for name in names if name not in judged}
-    among = None if shared is None else _shared(shared, file, _brief_here(folder, file))
-    if due:
-        with Judges(file.device) as judges:
-            for name, record in _records(judges, due, tier, among):
-                if record is None:
-                    remedy = "resume the run to try again"
-                    raise HarnessError(f"{folder / name}: the process that judged it has ended, each time; {remedy}")
-                store.append(kept, seal(record, key))
-    kept.replace(folder / FINAL)
+def _names(evolved: Evolved) -> list[str]:
+    """Of the submissions that are judged in the end."""
+    return [] if evolved.winner is None else [BEST] if evolved.file.from_reference else [BEST, START]
 
 
-def _records(
-    judges: Judges, due: Mapping[str, Submission], tier: Tier, shared: Shared | None
-) -> Iterator[tuple[str, RunRecord | None]]:
-    if shared is not None:
-        return shared.finals(judges, due, tier)
-    return judges.each(partial(judge_finally, tier=tier), due)
+def _among(shared: Path, folder: Path, file: RunFile) -> Shared:
+    """What is shared with the runs that are judged here, wherever they have searched."""
+    return _shared(shared, file, _brief_here(folder, file))
 
 
 def _shared(folder: Path, file: RunFile, told: Brief) -> Shared:

@@ -1,6 +1,7 @@
 """Agents x tasks x models x seeds at equal budgets, from one file. It may be killed, and goes on where it was.
 
-First all agents search; then what they have found is judged in the end. Runs share what was judged, see sharing.
+First all agents search; then what they have found is judged in the end, each kernel once. Runs share what was judged,
+see sharing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import partial
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -32,6 +33,8 @@ from robust_kbench.schema.task import DeviceKind
 
 DEMONSTRATION = "demonstration"
 ASKED, SHARED = "sweep.yaml", "shared"
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -74,6 +77,8 @@ class Run:
 
 Told = Callable[[Run, Summary | str], None]
 """Hears what came of a run, or the words of its error."""
+Counted = Callable[[Run, str, int, int], None]
+"""Hears that a submission of a run was judged in the end, for all that share it: the how-manieth, and of how many."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +164,7 @@ def carry_out(
     jobs: int = 1,
     begun: Callable[[Run], Observe] = lambda run: unobserved,
     searched: Told = lambda run, what: None,
+    judged: Counted = lambda run, name, number, count: None,
     ended: Told = lambda run, what: None,
 ) -> Swept:
     """Let all agents search, and judge in the end what they have found, or go on with that.
@@ -176,10 +182,15 @@ def carry_out(
         write(_swept(orders, found), file, folder)
         tell(order.run, what)
 
-    for order, what in _each(_search, orders, jobs, begun):
+    searching = partial(_search, observe=unobserved) if jobs > 1 else lambda order: _search(order, begun(order.run))
+    for order, what in _each(searching, orders, jobs, file.device):
         note(order, what, searched)
     # Only now is the first hidden seed drawn: nobody searches any more.
-    for order, what in _each(_conclude, [each for each in orders if isinstance(found[each.run], Summary)], jobs):
+    over = [each for each in orders if isinstance(found[each.run], Summary)]
+    finalists = _finalists(over)
+    for number, (finalist, _) in enumerate(_each(_judge, finalists, jobs, file.device), 1):
+        judged(finalist.order.run, finalist.name, number, len(finalists))
+    for order, what in _each(_conclude, over, jobs, file.device):
         note(order, what, ended)
     return _swept(orders, found)
 
@@ -212,20 +223,17 @@ def _swept(orders: Sequence[_Order], found: Mapping[Run, Summary | str]) -> Swep
     )
 
 
-Work = Callable[[_Order, Observe], Summary]
-
-
 def _each(
-    work: Work, orders: Sequence[_Order], jobs: int, begun: Callable[[Run], Observe] = lambda run: unobserved
-) -> Iterator[tuple[_Order, Summary | str]]:
+    work: Callable[[Item], Result], items: Sequence[Item], jobs: int, device: str
+) -> Iterator[tuple[Item, Result | str]]:
     """What comes of each, or the words of its error, as they are ready."""
     if jobs == 1:
-        for order in orders:
-            yield order, _outcome(work, order, begun(order.run))
-    elif orders:
-        beside = partial(_outcome, work, observe=unobserved)
-        for order, what in side_by_side.each(beside, orders, jobs=jobs, device=orders[0].file.device):
-            yield order, what or "the process that carried it out was killed; the same command goes on"
+        for item in items:
+            yield item, _outcome(work, item)
+    elif items:
+        beside = partial(_outcome, work)
+        for item, what in side_by_side.each(beside, items, jobs=jobs, device=open_device(device).kind):
+            yield item, what or "the process that carried it out was killed; the same command goes on"
 
 
 def _search(order: _Order, observe: Observe) -> Summary:
@@ -239,13 +247,36 @@ def _search(order: _Order, observe: Observe) -> Summary:
     return summarise(evolution.search(order.folder, observe=observe, shared=order.shared))
 
 
-def _conclude(order: _Order, observe: Observe) -> Summary:
+@dataclass(frozen=True)
+class _Finalist:
+    """A submission in the folder of a run; the same one in folders of others is judged with it."""
+
+    order: _Order
+    name: str
+
+
+def _finalists(orders: Sequence[_Order]) -> list[_Finalist]:
+    """Each kernel that has to be judged in the end, once. Starts are slow, and so they come first."""
+    found: dict[tuple[str, str, str], _Finalist] = {}
+    for order in orders:
+        due = _outcome(evolution.finalists, order.folder)
+        for name, submission in due.items() if not isinstance(due, str) else ():  # what is wrong, _conclude tells
+            found.setdefault((order.run.task, name, submission.digest), _Finalist(order, name))
+    return sorted(found.values(), key=lambda finalist: finalist.name != evolution.START)
+
+
+def _judge(finalist: _Finalist) -> bool:
+    evolution.judge_finalist(finalist.order.folder, finalist.name, shared=finalist.order.shared)
+    return True
+
+
+def _conclude(order: _Order) -> Summary:
     return page.write(order.folder, evolution.conclude(order.folder, shared=order.shared))
 
 
-def _outcome(work: Work, order: _Order, observe: Observe) -> Summary | str:
+def _outcome(work: Callable[[Item], Result], item: Item) -> Result | str:
     try:
-        return work(order, observe)
+        return work(item)
     except Exception as error:  # a sweep takes a night: whatever one run runs into, the others go on
         return f"{type(error).__name__}: {error}"
 

@@ -45,7 +45,7 @@ def sweep(
     )
     teller = _Teller(len(sweeps.runs(asked)))
     swept = sweeps.carry_out(
-        asked, out, jobs=jobs, begun=teller.begun, searched=teller.searched, ended=teller.ended
+        asked, out, jobs=jobs, begun=teller.begun, searched=teller.searched, judged=teller.judged, ended=teller.ended
     )  # fmt: skip
     typer.echo(comparison.to_markdown(comparison.aggregate(swept.summaries)))
     for name in (RUNS, README):
@@ -73,10 +73,14 @@ class _Teller:
         words = _found(what) if not isinstance(what, str) else f"failed: {what}"
         self._tell(f"searched {self._searched}/{self._count}", run, words)
 
+    def judged(self, run: Run, name: str, number: int, count: int) -> None:
+        """A line for each kernel that is judged in the end, for all runs that share it."""
+        self._tell(f"judged {number}/{count}", run, f"its {name}")
+
     def ended(self, run: Run, what: Summary | str) -> None:
         """A line for what its best kernel came to in the end."""
         self._ended += 1
-        self._tell(f"judged {self._ended}/{self._count}", run, _in_words(what))
+        self._tell(f"ended {self._ended}/{self._count}", run, _in_words(what))
 
     def _tell(self, when: str, run: Run, words: str) -> None:
         from robust_kbench.schema.documents import shown

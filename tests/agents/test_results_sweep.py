@@ -48,6 +48,8 @@ class World:
     starts: dict[Path, Submission | None] = field(default_factory=dict)
     searched: list[str] = field(default_factory=list)
     concluded: list[str] = field(default_factory=list)
+    judged: list[str] = field(default_factory=list)
+    code: Callable[[RunFile], str] = lambda file: "// found\n"
     unanswered: dict[Path, bool] = field(default_factory=dict)
     shared: set[Path] = field(default_factory=set)
 
@@ -69,6 +71,18 @@ class World:
             raise problem
         self.unanswered[folder] = problem is not None
         return self.replayed(folder)
+
+    def finalists(self, folder: Path) -> dict[str, Submission]:
+        start = self.starts[folder]
+        if start is None or self.unanswered[folder] or (folder / evolution.FINAL).exists():
+            return {}
+        best = start.model_copy(update={"sources": {**start.sources, start.entry_file: self.code(self.files[folder])}})
+        return {evolution.BEST: best, evolution.START: start}
+
+    def judge_finalist(self, folder: Path, name: str, *, shared: Path) -> None:
+        self.shared.add(shared)
+        assert not self.concluded
+        self.judged.append(f"{self.files[folder].task} {name}")
 
     def conclude(self, folder: Path, *, shared: Path) -> Evolved:
         self.shared.add(shared)
@@ -95,7 +109,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     made = World()
     monkeypatch.chdir(tmp_path)  # where mailboxes come to be
-    for name in ("begin", "read", "search", "conclude", "replayed"):
+    for name in ("begin", "read", "search", "finalists", "judge_finalist", "conclude", "replayed"):
         monkeypatch.setattr(evolution, name, getattr(made, name))
     return made
 
@@ -149,6 +163,34 @@ def test_nothing_is_judged_in_the_end_while_anybody_searches(world: World, tmp_p
         ended=lambda run, what: told.append(("ended", what.final_status if isinstance(what, Summary) else "")),
     )
     assert told == [("searched", "pending")] * 8 + [("ended", "passed")] * 8
+
+
+def test_a_kernel_that_several_runs_have_found_is_judged_once_in_the_end(world: World, tmp_path: Path) -> None:
+    """Starts come first. Each kernel has a process to itself: nobody waits for who judges the same one."""
+    world.code = lambda file: f"// found by seed {file.seed}\n"
+    told: list[tuple[str, str, int, int]] = []
+    sweep.carry_out(
+        asked(), tmp_path, judged=lambda run, name, number, count: told.append((run.task, name, number, count))
+    )
+    starts_of = [(task, "start") for task in SMALL["tasks"]]
+    assert [(task, name) for task, name, _, _ in told[:2]] == starts_of
+    assert sorted((task, name) for task, name, _, _ in told[2:]) == sorted(
+        (task, "best") for task in SMALL["tasks"] * 2
+    )
+    assert [(number, count) for _, _, number, count in told] == [(number, 6) for number in range(1, 7)]
+    assert len(world.judged) == 6
+    sweep.carry_out(asked(), tmp_path)
+    assert len(world.judged) == 6
+
+
+def test_a_finalist_that_cannot_be_judged_ends_nothing(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(folder: Path, name: str, *, shared: Path) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(evolution, "judge_finalist", broken)
+    assert len(sweep.carry_out(asked(), tmp_path).summaries) == len(world.concluded) == 8
 
 
 def test_what_was_interrupted_is_gone_on_with_and_not_begun_anew(world: World, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from specimens import make_record
 from test_journals import Numbered, Unreliable
 from test_sequences import ROOT_CODE, Improver, judge
 
-from robust_kbench.agents import evolution, judging
+from robust_kbench.agents import evolution, finals, judging
 from robust_kbench.agents import preset as presets
 from robust_kbench.agents.archive import Judged, Node
 from robust_kbench.agents.budget import Budget, Limits, Spent
@@ -80,7 +80,8 @@ def _final(submission: Submission, tier: str) -> RunRecord:
 def judges(monkeypatch: pytest.MonkeyPatch) -> type[Judges]:
     monkeypatch.setattr(Judges, "finals", [])
     monkeypatch.setattr(Judges, "fails_at", "")
-    monkeypatch.setattr(evolution, "Judges", Judges)
+    for module in (evolution, finals):
+        monkeypatch.setattr(module, "Judges", Judges)
     return Judges
 
 

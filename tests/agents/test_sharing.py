@@ -15,7 +15,7 @@ from specimens import make_record
 from test_runs import Judges, answering, begun, few
 from test_sequences import Improver
 
-from robust_kbench.agents import brief, evolution, judging
+from robust_kbench.agents import brief, evolution, finals, judging
 from robust_kbench.agents.archive import Judged
 from robust_kbench.agents.journal import JOURNAL
 from robust_kbench.agents.judging import Form, PublicJudge
@@ -188,7 +188,8 @@ class Noted(Judges):
 def noted(monkeypatch: pytest.MonkeyPatch) -> type[Noted]:
     monkeypatch.setattr(Noted, "finals", [])
     monkeypatch.setattr(Noted, "codes", [])
-    monkeypatch.setattr(evolution, "Judges", Noted)
+    for module in (evolution, finals):
+        monkeypatch.setattr(module, "Judges", Noted)
     return Noted
 
 
@@ -224,3 +225,23 @@ def test_what_was_judged_on_another_machine_is_judged_again_on_this(
     monkeypatch.setattr(brief, "brief_for", lambda *about: replace(real(*about), hardware="- device: this one"))
     evolution.conclude(here, shared=tmp_path / "shared")
     assert noted.finals == ["best", "start"]
+
+
+def test_who_is_judged_for_all_runs_is_not_judged_again_when_they_end(noted: type[Noted], tmp_path: Path) -> None:
+    folders, shared = [begun(tmp_path / name, few("refine", 6)) for name in ("one", "two")], tmp_path / "shared"
+    assert evolution.finalists(folders[0]) == {}, "it has not searched yet"
+    for folder in folders:
+        evolution.search(folder, providers=answering(Improver()), shared=shared)
+    due = evolution.finalists(folders[0])
+    assert list(due) == ["best", "start"]
+    assert {name: each.digest for name, each in evolution.finalists(folders[1]).items()} == {
+        name: each.digest for name, each in due.items()
+    }
+    for name in due:
+        evolution.judge_finalist(folders[0], name, shared=shared)
+    assert noted.finals == ["best", "start"]
+    assert all(evolution.replayed(folder).final == () for folder in folders)
+    ends = [evolution.conclude(folder, shared=shared) for folder in folders]
+    assert noted.finals == ["best", "start"]
+    assert [record.submission_digest for record in ends[1].final] == [each.digest for each in due.values()]
+    assert evolution.finalists(folders[0]) == {}, "it is over"

@@ -364,6 +364,8 @@ def swept(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> tuple[Resu
 
     monkeypatch.setattr(evolution, "begin", begin)
     monkeypatch.setattr(evolution, "search", search)
+    monkeypatch.setattr(evolution, "finalists", lambda folder: {"start": starts.demonstration("norm/rmsnorm")})
+    monkeypatch.setattr(evolution, "judge_finalist", lambda folder, name, *, shared: None)
     monkeypatch.setattr(evolution, "conclude", conclude)
     outer = typer.Typer(rich_markup_mode=None)
     outer.command()(sweep)
@@ -386,7 +388,8 @@ def test_a_part_of_the_demonstration_is_swept(monkeypatch: pytest.MonkeyPatch, t
     told = [line.partition("  norm/rmsnorm")[0] for line in result.stderr.splitlines()]
     assert told == [
         *(f"searched {number}/4" for number in range(1, 5)),
-        *(f"judged {number}/4" for number in range(1, 5)),
+        "judged 1/1",
+        *(f"ended {number}/4" for number in range(1, 5)),
     ]
 
 
