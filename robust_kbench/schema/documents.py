@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Hashable, Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -49,6 +49,9 @@ class Strict(BaseModel):
 
 
 Model = TypeVar("Model", bound=Strict)
+IS_BASE64 = "base64"
+Base64 = Annotated[str, IS_BASE64]
+"""Text that stands for bytes: a model keeps it as it is written, a view (see views) holds the bytes."""
 
 
 def canonical(model: Strict, *, without: set[str]) -> bytes:

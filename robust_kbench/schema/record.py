@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from robust_kbench.schema.documents import Strict
+from robust_kbench.schema.documents import Base64, Strict
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.task import DeviceKind, Distribution, FloatDType, Layout, Precision, Probe
 
@@ -93,7 +93,7 @@ class Session(Strict):
     Sample number i of every contestant belongs to the same round, so that drift cancels between them.
     """
 
-    samples: dict[str, str] = Field(description="contestant -> base64 of little-endian uint32 nanoseconds")
+    samples: dict[str, Base64] = Field(description="contestant -> base64 of little-endian uint32 nanoseconds")
     foreign_load: float = Field(description="share of a core that other processes used meanwhile")
     repeated: int = Field(
         default=0, description="how often it was repeated: others were at work, or its worker dawdled"

@@ -1,7 +1,7 @@
 """What a model holds, read three times as fast as the model itself: for who reads thousands of lines.
 
 Each struct of msgspec is made from the model, so that nothing is said twice: it has the same fields, limits and
-properties, and refuses the same lines.
+properties, and refuses the same lines. What is base64 it holds as bytes, and refuses what is none, as a model does not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from annotated_types import MaxLen
 from pydantic.fields import FieldInfo
 
-from robust_kbench.schema.documents import Strict
+from robust_kbench.schema.documents import Base64, Strict
 
 _AS_THEY_ARE = frozenset({int, float, str, bool, NoneType})
 Model = TypeVar("Model", bound=Strict)
@@ -25,8 +25,8 @@ Model = TypeVar("Model", bound=Strict)
 def reader(model: type[Model]) -> Callable[[bytes], Model]:
     """A function from JSON to something with all fields and properties of `model`, and none of its other methods.
 
-    It raises msgspec.MsgspecError for whatever `model` would not accept. Raises TypeError where `model` has something
-    that is not known here.
+    It raises msgspec.MsgspecError for whatever `model` would not accept, and where base64 is broken. Raises TypeError
+    where `model` has something that is not known here.
     """
     return cast("Callable[[bytes], Model]", msgspec.json.Decoder(_struct(model)).decode)
 
@@ -52,7 +52,9 @@ def _field(name: str, field: FieldInfo) -> tuple[str, Any, Any]:
 
 
 def _type(annotation: Any) -> Any:
-    """The same in msgspec's terms: they differ in models alone."""
+    """The same in msgspec's terms: they differ in models, and in what is base64."""
+    if annotation == Base64:
+        return bytes
     if annotation in _AS_THEY_ARE or annotation is Ellipsis or get_origin(annotation) is Literal:
         return annotation
     if isinstance(annotation, type) and issubclass(annotation, StrEnum):

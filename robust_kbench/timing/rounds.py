@@ -7,8 +7,8 @@ each; here all cases of a record share a dozen of them.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Sequence
+from itertools import accumulate, chain, islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,6 @@ from robust_kbench.timing.statistics import Ordered
 
 _SAMPLE_BYTES = 4
 FloatArray = npt.NDArray[np.float64]
-_Times = dict[str, tuple[float, list[float]]]  # name -> its median in us, and those of the sessions in ns
 
 
 class Against(NamedTuple):
@@ -54,46 +53,60 @@ class Measured(NamedTuple):
         return found
 
 
-class _Decoded(NamedTuple):
-    """`samples` has a row for each name, session after session; `counts` are the rounds of each session."""
-
-    names: list[str]
-    counts: list[int]
-    samples: FloatArray
-
-
 def measured(timings: Sequence[Timing]) -> list[Measured]:
     """Of each timing what scores are made of. Raises ValueError where one cannot be scored.
 
     That is where samples are damaged or of different numbers, or where the candidate or every baseline has none in some
     session.
     """
-    cases = [_decoded(timing) for timing in timings]
-    if not cases:
-        return []
-    logs = [_log_ratios(case) for case in cases]
-    # All rows of samples, then all of log ratios, so that two calls put everything in order.
-    values = np.concatenate([case.samples.ravel() for case in cases] + [each.ravel() for each in logs])
-    rows = [(len(case.names), case.counts) for case in cases] + [(len(case.names) - 1, case.counts) for case in cases]
-    sessions = iter(Ordered.of(values, [count for number, counts in rows for count in counts * number]).medians())
-    whole = Ordered.of(values, [sum(counts) for number, counts in rows for _ in range(number)])
-    medians_ns, bounds = iter(whole.medians()), islice(whole.bounds(), sum(len(case.names) for case in cases), None)
-    times = [_times(case, medians_ns, sessions) for case in cases]
-    against = [_against(case, each, sessions, bounds) for case, each in zip(cases, logs, strict=True)]
-    return list(map(_measured, cases, times, against))
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for number, timing in enumerate(timings):
+        alike.setdefault(_names(timing.sessions), []).append(number)
+    found: dict[int, Measured] = {}
+    for names, numbers in alike.items():
+        found |= zip(numbers, _measured(names, [timings[number].sessions for number in numbers]), strict=True)
+    return [found[number] for number in range(len(timings))]
 
 
-def _decoded(timing: Timing) -> _Decoded:
-    names = _names(timing.sessions)
-    decode = binascii.a2b_base64  # strictly, as `decode_samples` takes them apart
-    rows = [[decode(session.samples[name], strict_mode=True) for session in timing.sessions] for name in names]
-    counts = _rounds([list(map(len, row)) for row in rows])
-    data = b"".join(chain.from_iterable(rows))
-    samples = np.frombuffer(data, dtype="<u4").astype(float).reshape(len(names), sum(counts))
-    return _Decoded(names, counts, samples)
+def _measured(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> list[Measured]:
+    """Of cases that have the same names."""
+    samples, counts = _decoded(names, cases)
+    logs = _log_ratios(names, samples)
+    # A row for each name and each pair, which holds all cases, which hold their sessions: two calls put all in order.
+    values, rows = np.concatenate([samples.ravel(), logs.ravel()]), len(names) + len(logs)
+    totals = list(map(sum, counts))
+    medians = iter(Ordered.of(values, [*chain.from_iterable(counts)] * rows).medians())
+    whole = Ordered.of(values, totals * rows)
+    medians_ns, bounds = iter(whole.medians()), islice(whole.bounds(), len(names) * len(cases), None)
+    times = [[(next(medians_ns) / 1e3, list(islice(medians, len(each)))) for each in counts] for _ in names]
+    ends = list(accumulate(totals, initial=0))
+    against = [
+        [
+            Against(list(islice(medians, len(each))), next(bounds), row[start:end])
+            for each, (start, end) in zip(counts, pairwise(ends), strict=True)
+        ]
+        for row in logs
+    ]
+    return [
+        _case(names, each, of_names, of_pairs)
+        for each, of_names, of_pairs in zip(counts, zip(*times, strict=True), zip(*against, strict=True), strict=True)
+    ]
 
 
-def _names(sessions: Sequence[Session]) -> list[str]:
+def _decoded(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> tuple[FloatArray, list[list[int]]]:
+    """A row of samples for each name, case after case and session after session; and the rounds of each session."""
+    rows = [[_bytes_of(session.samples[name]) for sessions in cases for session in sessions] for name in names]
+    counts = iter(_rounds([list(map(len, row)) for row in rows]))
+    samples = np.frombuffer(b"".join(chain.from_iterable(rows)), dtype="<u4").astype(float)
+    return samples.reshape(len(names), -1), [list(islice(counts, len(sessions))) for sessions in cases]
+
+
+def _bytes_of(samples: str | bytes) -> bytes:
+    """A view of a record (see views) has decoded them; texts are taken apart as strictly as `decode_samples` does."""
+    return samples if isinstance(samples, bytes) else binascii.a2b_base64(samples, strict_mode=True)
+
+
+def _names(sessions: Sequence[Session]) -> tuple[str, ...]:
     """Who is scored: the candidate, then every baseline that no session lacks, then the control where it has a use."""
     if not sessions:
         raise ValueError("no sessions")
@@ -103,7 +116,7 @@ def _names(sessions: Sequence[Session]) -> list[str]:
         raise ValueError("a session has no samples of the candidate")
     if not baselines:
         raise ValueError("no baseline has samples in every session")
-    return [CANDIDATE, *baselines, *([CONTROL] if CONTROL in shared and EAGER in baselines else [])]
+    return (CANDIDATE, *baselines, *([CONTROL] if CONTROL in shared and EAGER in baselines else []))
 
 
 def _rounds(sizes: Sequence[list[int]]) -> list[int]:
@@ -117,36 +130,28 @@ def _rounds(sizes: Sequence[list[int]]) -> list[int]:
     return [size // _SAMPLE_BYTES for size in sizes[0]]
 
 
-def _log_ratios(case: _Decoded) -> FloatArray:
+def _log_ratios(names: Sequence[str], samples: FloatArray) -> FloatArray:
     """A row for each baseline, against the candidate, and one for eager against its control where that ran."""
-    times = np.maximum(case.samples, 1)
+    times = np.maximum(samples, 1)
     quotients = times[1:] / times[0]
-    if case.names[-1] == CONTROL:
-        np.divide(times[case.names.index(EAGER)], times[-1], out=quotients[-1])
+    if names[-1] == CONTROL:
+        np.divide(times[names.index(EAGER)], times[-1], out=quotients[-1])
     logs: FloatArray = np.log(quotients)
     return logs
 
 
-def _times(case: _Decoded, medians_ns: Iterator[float], sessions_ns: Iterator[float]) -> _Times:
-    """What comes next belongs to this case."""
-    return {name: (next(medians_ns) / 1e3, list(islice(sessions_ns, len(case.counts)))) for name in case.names}
-
-
-def _against(
-    case: _Decoded, logs: FloatArray, medians: Iterator[float], bounds: Iterator[tuple[float, float]]
-) -> list[Against]:
-    """For each row of `logs`. What comes next belongs to this case."""
-    return [Against(list(islice(medians, len(case.counts))), next(bounds), row) for row in logs]
-
-
-def _measured(case: _Decoded, times: _Times, against: list[Against]) -> Measured:
-    has_control = case.names[-1] == CONTROL
-    baselines = case.names[1 : len(case.names) - has_control]
+def _case(
+    names: Sequence[str], counts: list[int], times: Sequence[tuple[float, list[float]]], against: Sequence[Against]
+) -> Measured:
+    """`times` has a median in us and those of the sessions in ns for each name; `against`, see `_log_ratios`."""
+    has_control = names[-1] == CONTROL
+    baselines = list(names[1 : len(names) - has_control])
+    of_baselines = dict(zip(baselines, times[1:], strict=False))
     return Measured(
         baselines,
-        case.counts,
-        {name: times[name][0] for name in (CANDIDATE, *baselines)},
-        {name: times[name][1] for name in baselines},
+        counts,
+        {CANDIDATE: times[0][0], **{name: median_us for name, (median_us, _) in of_baselines.items()}},
+        {name: medians_ns for name, (_, medians_ns) in of_baselines.items()},
         dict(zip(baselines, against, strict=False)),
         against[-1].medians if has_control else [],
     )

@@ -190,8 +190,9 @@ def _sorted_rows(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> tuple[np
 
 def middle(values: Sequence[float]) -> float:
     """`median` of a few values."""
-    ordered = sorted(values)
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    ordered, count = sorted(values), len(values)
+    half = count // 2
+    return ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def ratio_of(medians: Sequence[float], bounds: tuple[float, float]) -> Ratio:
@@ -199,9 +200,10 @@ def ratio_of(medians: Sequence[float], bounds: tuple[float, float]) -> Ratio:
     low, high = bounds
     if len(medians) > 1:
         least, most = _student(medians)
-        low, high = min(low, least), max(high, most)
+        low, high = least if least < low else low, most if most > high else high
     centre = middle(medians)
-    return Ratio(math.exp(centre), math.exp(min(low, centre)), math.exp(max(high, centre)))
+    exp = math.exp
+    return Ratio(exp(centre), exp(low if low < centre else centre), exp(high if high > centre else centre))
 
 
 def geometric_mean_of(ratios: Sequence[Ratio], medians: Sequence[Sequence[float]]) -> Ratio:
@@ -218,12 +220,13 @@ def _student(values: Sequence[float]) -> tuple[float, float]:
     """The ends of `mean_interval` of two values or more."""
     count = len(values)
     centre = math.fsum(values) / count
-    width = _student_quantile(count - 1) * math.dist(values, [centre] * count) / math.sqrt((count - 1) * count)
+    width = _student_factor(count) * math.dist(values, [centre] * count)
     return centre - width, centre + width
 
 
 @lru_cache(maxsize=256)
-def _student_quantile(freedom: int) -> float:
+def _student_factor(count: int) -> float:
+    """Half the width of the interval, in units of the distance of `count` values from their mean."""
     from scipy.special import stdtrit  # see mean_interval
 
-    return float(stdtrit(freedom, (1 + _LEVEL) / 2))
+    return float(stdtrit(count - 1, (1 + _LEVEL) / 2)) / math.sqrt((count - 1) * count)

@@ -160,13 +160,23 @@ def test_a_processor_is_timed_at_no_size_that_is_ill_conditioned() -> None:
     assert task == {"axes": {"rows": {"low": 8, "high": 64}}, "timed": {"cpu": [{"rows": 8}], "cuda": [{"rows": 64}]}}
 
 
-def test_groups_hold_more_than_the_two_numbers_that_the_smallest_sizes_leave() -> None:
+def test_groups_hold_more_than_the_one_number_that_the_smallest_sizes_leave() -> None:
     (found,) = survey(foreign.GROUPS)
     task = task_of(found)
     assert (task.axes["features"].multiple_of, task.axes["features"].high) == (256, 4096)
-    assert task.axes["features"].low >= 4 * 256
+    low = task.axes["features"].low
+    assert low is not None
+    assert low > 256
     assert {"normal", "uniform", "lognormal"} <= set(task.distributions)
     assert found.faults == ()
+
+
+def test_groups_hold_four_numbers_where_two_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That depends on the processor: with some vector units PyTorch's own variance of two numbers is coarse."""
+    monkeypatch.setattr(Trying, "_fails", lambda self, sizes, seeds=(): sizes["features"] < 4 * 256)
+    (found,) = survey(foreign.GROUPS)
+    assert task_of(found).axes["features"].low == 4 * 256
+    assert "smaller sizes are ill-conditioned: features < 1024" in found.notes
 
 
 def test_sizes_that_only_work_when_they_are_equal_are_one_axis() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +19,9 @@ from specimens import make_record
 
 from robust_kbench import store
 from robust_kbench.schema.documents import Strict
-from robust_kbench.schema.record import RunRecord
+from robust_kbench.schema.record import RunRecord, decode_samples
 from robust_kbench.schema.views import reader
+from robust_kbench.scoring import score
 from robust_kbench.signing import seal, standing
 
 READ = reader(RunRecord)
@@ -28,7 +31,7 @@ LINES = [
 
 
 def told(each: Any) -> Any:
-    """Fields and properties, as deep as they go."""
+    """Fields and properties, as deep as they go; of bytes the text that stands for them."""
     if isinstance(each, BaseModel | msgspec.Struct):
         names = [*type(each).model_fields] if isinstance(each, BaseModel) else [*each.__struct_fields__]
         properties = [name for name, value in vars(type(each)).items() if isinstance(value, property)]
@@ -37,6 +40,8 @@ def told(each: Any) -> Any:
         return tuple(map(told, each))
     if isinstance(each, dict):
         return {key: told(value) for key, value in each.items()}
+    if isinstance(each, bytes):
+        return told(base64.b64encode(each).decode())
     return (type(each), each)
 
 
@@ -108,12 +113,20 @@ def _put(path: tuple[Any, ...], text: str, *, beside: bool) -> bytes:
     return json.dumps(data).replace('"PUT HERE"', text).encode("latin-1" if text == "\xff" else "utf-8")
 
 
+def _samples(put: Any) -> list[str]:
+    return list(put.values()) if isinstance(put, dict) else [put]
+
+
 @pytest.mark.parametrize("path", _PLACES, ids=str)
 def test_a_view_is_as_strict_as_the_record(path: tuple[Any, ...]) -> None:
     for text in _TEXTS:
         for beside in (False, True):
             model, view = both(_put(path, text, beside=beside))
-            assert view == model, (text, beside)
+            if "samples" in path and model and not view:  # it is no base64, and so there are no bytes to hold
+                with pytest.raises((ValueError, TypeError)):
+                    [decode_samples(each) for each in _samples(json.loads(text))]
+            else:
+                assert view == model, (text, beside)
 
 
 @pytest.mark.parametrize("path", _PLACES, ids=str)
@@ -140,8 +153,28 @@ def test_of_a_key_that_stands_twice_both_take_the_last() -> None:
 def test_a_view_ends_where_the_record_ends(line: bytes, data: st.DataObject) -> None:
     where = data.draw(st.integers(0, len(line)))
     more = data.draw(st.sampled_from([b"", b" ", b"\n", b"\xef\xbb\xbf", b"\x00", b",", b"}", b"null", b"//", b'"']))
-    model, view = both(line[:where] + more + line[where:])
-    assert view == model
+    changed = line[:where] + more + line[where:]
+    model, view = both(changed)
+    if model and not view:
+        assert _has_broken_samples(store.parse_line(changed, "x"))
+    else:
+        assert view == model
+
+
+def _has_broken_samples(record: RunRecord) -> bool:
+    texts = [text for timing in record.timings for session in timing.sessions for text in session.samples.values()]
+    try:
+        return not all(base64.b64decode(text, validate=True) or not text for text in texts)
+    except ValueError:
+        return True
+
+
+def test_samples_that_are_no_base64_are_kept_as_text_and_scored_by_nobody() -> None:
+    damaged = re.sub(rb'"candidate":"[^"]{8}', b'"candidate":"!damaged', max(LINES, key=len), count=1)
+    found = store.view_line(damaged, "x")
+    assert isinstance(found, RunRecord)
+    with pytest.raises(ValueError, match="base64"):
+        score(found)
 
 
 def test_an_altered_line_is_told_from_its_view() -> None:
