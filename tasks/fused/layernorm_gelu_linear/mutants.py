@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu, silu
 
-from robust_kbench.audit.emulated import multiplied, summed, tf32
+from robust_kbench.audit.emulated import multiplied, summed, summed_in_turn, tf32
 
 EPSILON = 1e-5
 ROOT_HALF = math.sqrt(0.5)
@@ -68,6 +68,14 @@ def in_double(x: Tensor, gamma: Tensor, beta: Tensor, weight: Tensor, bias: Tens
     centred = x.double() - x.double().mean(-1, keepdim=True)
     normed = centred / torch.sqrt(centred.square().mean(-1, keepdim=True) + EPSILON) * gamma.double() + beta.double()
     return torch.addmm(bias.double(), gelu(normed), weight.double().T).to(x.dtype)
+
+
+def one_accumulator(x: Tensor, gamma: Tensor, beta: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """The moments of each row by one thread, which adds its terms one after the other."""
+    cols = x.shape[-1]
+    mean = summed_in_turn(x.float())[:, None] / cols
+    variance = summed_in_turn((x.float() - mean).square())[:, None] / cols
+    return _affine(gelu(_scaled(x, gamma, beta, mean, torch.rsqrt(variance + EPSILON))), weight, bias)
 
 
 def tf32_product(x: Tensor, gamma: Tensor, beta: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -223,7 +231,7 @@ accumulator_of_the_dtype.dtypes = ("float16", "bfloat16")
 
 moments_in_bfloat16.dtypes = ("float32", "float16")
 
-HONEST = (fused, two_kernels, three_kernels, split_columns, in_double)
+HONEST = (one_accumulator, fused, two_kernels, three_kernels, split_columns, in_double)
 MUTANTS = (
     tf32_product, half_accumulator, accumulator_of_the_dtype, bfloat16_between, eps_of_rmsnorm, eps_outside_the_root,
     no_eps, unbiased_variance, no_mean, moments_in_bfloat16, moments_without_the_tail, moments_of_the_first_row,

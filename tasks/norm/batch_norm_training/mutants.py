@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 EPSILON = 1e-5
 MOMENTUM = 0.1
@@ -70,6 +70,14 @@ def sums_in_double(x: Tensor, weight: Tensor, bias: Tensor, running_mean: Tensor
     mean = rows.mean(-1)
     variance = (rows.square().mean(-1) - mean.square()).clamp(min=0)
     return _all(x, weight, bias, running_mean, running_var, mean.float(), variance.float())
+
+
+def one_accumulator(x: Tensor, weight: Tensor, bias: Tensor, running_mean: Tensor, running_var: Tensor) -> Triple:
+    """Each channel by one thread, which adds its terms one after the other."""
+    rows = _channels(x)
+    mean = summed_in_turn(rows) / rows.shape[-1]
+    variance = summed_in_turn((rows - mean[:, None]).square()) / rows.shape[-1]
+    return _all(x, weight, bias, running_mean, running_var, mean, variance)
 
 
 def image_by_image(x: Tensor, weight: Tensor, bias: Tensor, running_mean: Tensor, running_var: Tensor) -> Triple:
@@ -227,7 +235,7 @@ def last_channel_of_the_first(
 biased_in_the_statistics.dtypes = ("float32", "float16")
 tf32_inputs.dtypes = eps_in_the_statistics.dtypes = ("float32",)
 
-HONEST = (two_pass, welford, sums_in_double, image_by_image)
+HONEST = (one_accumulator, two_pass, welford, sums_in_double, image_by_image)
 MUTANTS = (
     unbiased_in_the_result, biased_in_the_statistics, momentum_the_other_way, statistics_not_updated,
     deviation_in_the_statistics, as_at_inference, with_the_updated_mean, eps_of_rmsnorm, eps_outside_the_root,

@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 EPSILON = 1e-5
 
@@ -64,6 +64,14 @@ def scale_and_offset(x: torch.Tensor, num_groups: int, weight: torch.Tensor, bia
     per_channel = factor * weight.float().reshape(num_groups, -1)
     centred = (groups - mean).reshape(x.shape)
     return (centred * per_channel.reshape(len(x), -1, 1, 1) + bias.float()[:, None, None]).to(x.dtype)
+
+
+def one_accumulator(x: torch.Tensor, num_groups: int, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Each group by one thread, which adds its terms one after the other."""
+    groups = _groups(x, num_groups)
+    mean = summed_in_turn(groups)[..., None] / groups.shape[-1]
+    variance = summed_in_turn((groups - mean).square())[..., None] / groups.shape[-1]
+    return _scaled(_normalise(groups, mean, variance), x, weight, bias)
 
 
 def unbiased(x: torch.Tensor, num_groups: int, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
@@ -175,7 +183,7 @@ def last_image_of_another(x: torch.Tensor, num_groups: int, weight: torch.Tensor
 accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_inputs.dtypes = ("float32",)
 
-HONEST = (block_for_a_group, welford, sums_in_double, scale_and_offset)
+HONEST = (one_accumulator, block_for_a_group, welford, sums_in_double, scale_and_offset)
 MUTANTS = (
     unbiased,
     eps_of_rmsnorm,

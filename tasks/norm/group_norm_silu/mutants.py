@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 EPSILON = 1e-5
 LOG2_E = 1.4426950408889634
@@ -64,6 +64,14 @@ def sums_in_double(x: Tensor, num_groups: int, weight: Tensor, bias: Tensor) -> 
     z = _affine((groups.float() - mean.float()) * scale, x, weight, bias)
     e = torch.exp(-z.abs())
     return (z * torch.where(z > 0, 1 / (1 + e), e / (1 + e))).to(x.dtype)
+
+
+def one_accumulator(x: Tensor, num_groups: int, weight: Tensor, bias: Tensor) -> Tensor:
+    """Each group by one thread, which adds its terms one after the other."""
+    groups = _groups(x, num_groups)
+    mean = summed_in_turn(groups)[..., None] / groups.shape[-1]
+    variance = summed_in_turn((groups - mean).square())[..., None] / groups.shape[-1]
+    return _silu(_affine((groups - mean) * torch.rsqrt(variance + EPSILON), x, weight, bias), x.dtype)
 
 
 def scale_for_each_channel(x: Tensor, num_groups: int, weight: Tensor, bias: Tensor) -> Tensor:
@@ -194,7 +202,7 @@ def last_plane_of_another(x: Tensor, num_groups: int, weight: Tensor, bias: Tens
 gate_in_bfloat16.dtypes = ("float32", "float16")
 tf32_inputs.dtypes = ("float32",)
 
-HONEST = (block_for_a_group, welford, sums_in_double, scale_for_each_channel)
+HONEST = (one_accumulator, block_for_a_group, welford, sums_in_double, scale_for_each_channel)
 MUTANTS = (
     no_activation, gate_alone, gelu, hard, activation_before_the_offset, gate_of_the_input, gate_in_bfloat16, clipped,
     unbiased, eps_of_another, not_centred, each_channel_alone, all_channels_together, interleaved_groups, no_weight,

@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 EPSILON = 1e-5
 
@@ -60,6 +60,14 @@ def shifted_sums(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> t
     variance = summed((centred - left).square(), lanes=64)[..., None] / planes.shape[-1]
     factor = torch.rsqrt(variance + EPSILON) * weight.float()[:, None]
     return ((centred - left) * factor + bias.float()[:, None]).reshape(x.shape).to(x.dtype)
+
+
+def one_accumulator(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Each plane by one thread, which adds its terms one after the other."""
+    planes = _planes(x)
+    mean = summed_in_turn(planes)[..., None] / planes.shape[-1]
+    variance = summed_in_turn((planes - mean).square())[..., None] / planes.shape[-1]
+    return _normalise(x, weight, bias, mean, torch.rsqrt(variance + EPSILON))
 
 
 def unbiased(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
@@ -179,7 +187,7 @@ def last_plane_of_another(x: torch.Tensor, weight: torch.Tensor, bias: torch.Ten
 accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_inputs.dtypes = approximate_root.dtypes = ("float32",)
 
-HONEST = (warp_for_a_plane, row_by_row, sums_in_double, shifted_sums)
+HONEST = (one_accumulator, warp_for_a_plane, row_by_row, sums_in_double, shifted_sums)
 MUTANTS = (
     unbiased, eps_of_rmsnorm, eps_outside_the_root, no_eps, not_centred, of_the_batch, of_the_image, of_each_row,
     no_weight, no_bias, drops_the_tail, last_row_unseen, half_accumulators, accumulators_of_the_dtype, tf32_inputs,

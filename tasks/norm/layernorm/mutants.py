@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 EPSILON = 1e-5
 
@@ -53,6 +53,14 @@ def scaled_by_maximum(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor)
     largest = (x.float() - mean).abs().amax(-1, keepdim=True).clamp(min=1e-30)
     root = ((x.float() - mean) / largest).square().mean(-1, keepdim=True).sqrt() * largest
     return _affine(x, weight, bias, mean, 1 / torch.hypot(root, root.new_tensor(EPSILON**0.5)))
+
+
+def one_accumulator(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Each row by one thread, which adds its terms one after the other."""
+    cols = x.shape[-1]
+    mean = summed_in_turn(x.float())[:, None] / cols
+    variance = summed_in_turn((x.float() - mean).square())[:, None] / cols
+    return _affine(x, weight, bias, mean, torch.rsqrt(variance + EPSILON))
 
 
 def eps_of_rmsnorm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
@@ -163,7 +171,7 @@ half_accumulator.dtypes = ("float16", "float32")
 mean_in_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_inputs.dtypes = approximate_root.dtypes = ("float32",)
 
-HONEST = (two_pass, welford, folded_affine, scaled_by_maximum)
+HONEST = (one_accumulator, two_pass, welford, folded_affine, scaled_by_maximum)
 MUTANTS = (
     eps_of_rmsnorm, eps_outside_the_root, no_eps, unbiased_variance, no_mean, drops_the_tail,
     mean_without_the_last, half_accumulator, mean_in_the_dtype, tf32_inputs, approximate_root, no_bias, no_weight,

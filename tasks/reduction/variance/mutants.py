@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 
 def _centred(x: torch.Tensor) -> torch.Tensor:
@@ -44,6 +44,12 @@ def sums_in_double(x: torch.Tensor) -> torch.Tensor:
     """One pass: sums of x and x^2 in float64."""
     total, squares = x.double().sum(-1), x.double().square().sum(-1)
     return _divided((squares - total.square() / x.shape[-1]).clamp(min=0).float(), x)
+
+
+def one_accumulator(x: torch.Tensor) -> torch.Tensor:
+    """Each row by one thread, which adds its terms one after the other."""
+    mean = summed_in_turn(x.float())[:, None] / x.shape[-1]
+    return _divided(summed_in_turn((x.float() - mean).square()), x)
 
 
 def biased(x: torch.Tensor) -> torch.Tensor:
@@ -144,7 +150,7 @@ half_accumulators.dtypes = ("float32", "float16")
 mean_of_the_dtype.dtypes = squares_of_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_inputs.dtypes = ("float32",)
 
-HONEST = (two_pass, welford, corrected_two_pass, sums_in_double)
+HONEST = (one_accumulator, two_pass, welford, corrected_two_pass, sums_in_double)
 MUTANTS = (
     biased, two_less, not_centred, deviation, magnitudes, cancelling, about_the_first, last_column_unseen,
     mean_without_the_last, tail_lost, tiles_alone, half_accumulators, mean_of_the_dtype, squares_of_the_dtype,
