@@ -148,7 +148,8 @@ def _stall(shape: tuple[int, ...], large: int, first_axis: int) -> torch.Tensor:
 def _scaled_rows(shape: tuple[int, ...], exponent: int, generator: torch.Generator) -> torch.Tensor:
     """Normal values; one row is larger by 2**exponent and another one as much smaller. A single row is either.
 
-    In these two no value is below a half of that, or luck would make a short row neither large nor small.
+    In these two no value is below a half of that, or luck would make a short row neither large nor small. Small ones
+    are moved up and not cut off: equal terms round alike, and a plain loop over them loses more than its share.
     """
     values = torch.randn(shape, generator=generator)
     rows = values.view(-1, shape[-1]) if len(shape) > 1 else values.view(1, -1)
@@ -157,7 +158,8 @@ def _scaled_rows(shape: tuple[int, ...], exponent: int, generator: torch.Generat
     large, small = torch.randperm(max(2, len(rows)), generator=generator)[:2].tolist()
     for row, sign in ((large, 1), (small, -1)):
         if row < len(rows):
-            rows[row] = rows[row].abs().clamp_(min=0.5).copysign_(rows[row]) * 2.0 ** (sign * exponent)
+            sizes = rows[row].abs()
+            rows[row] = torch.where(sizes < 0.5, sizes + 0.5, sizes).copysign(rows[row]) * 2.0 ** (sign * exponent)
     return values
 
 

@@ -133,6 +133,12 @@ def test_of_the_rows_of_a_range_one_is_large_and_one_small(dtype: FloatDType, ex
     assert [round(size) for size in sorted(sizes.tolist())] == [-exponent, *[0] * 6, exponent]
 
 
+def test_the_terms_of_a_large_and_of_a_small_row_are_all_different() -> None:
+    """Equal terms round alike at every step of a plain loop, which would be refused for that."""
+    x = _x(_task("range", "powers_of_two"), "range", 8, 1000)
+    assert min(len(row.unique()) for row in x) > 990
+
+
 def test_a_single_row_of_a_range_is_large_for_some_seeds_and_small_for_others() -> None:
     task = _task("range", "powers_of_two")
     sizes = {round(math.log2(float(_x(task, "range", 1, 500, seed=seed).std()))) for seed in range(20)}

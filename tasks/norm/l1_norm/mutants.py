@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 EPSILON = 1e-6
 
@@ -37,6 +37,11 @@ def in_blocks(x: torch.Tensor) -> torch.Tensor:
 def in_double(x: torch.Tensor) -> torch.Tensor:
     """float64 sums, the division in float32."""
     return _divided(x, x.double().abs().sum(-1, keepdim=True).float())
+
+
+def one_accumulator(x: torch.Tensor) -> torch.Tensor:
+    """Each row by one thread, which adds its terms one after the other."""
+    return _divided(x, summed_in_turn(x.float().abs())[:, None])
 
 
 def no_eps(x: torch.Tensor) -> torch.Tensor:
@@ -147,7 +152,7 @@ smaller_eps.dtypes = ("float32", "bfloat16")
 accumulator_of_the_dtype.dtypes = ("float16", "bfloat16")
 eps_added.dtypes = tf32_inputs.dtypes = coarse_reciprocal.dtypes = ("float32",)
 
-HONEST = (warp_for_a_row, one_reciprocal, in_blocks, in_double)
+HONEST = (one_accumulator, warp_for_a_row, one_reciprocal, in_blocks, in_double)
 MUTANTS = (
     no_eps, larger_eps, smaller_eps, eps_added, signed_sum, mean_magnitude, root_of_squares, largest_magnitude,
     over_the_rows, over_everything, last_column_lost, drops_the_tail, first_column_twice, half_accumulator,

@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
 
 EPSILON = 1e-6
 
@@ -41,6 +41,11 @@ def newton_root(x: torch.Tensor) -> torch.Tensor:
     for _ in range(2):
         scale = scale * (1.5 - 0.5 * total * scale * scale)
     return (x.float() * scale).to(x.dtype)
+
+
+def one_accumulator(x: torch.Tensor) -> torch.Tensor:
+    """Each row by one thread, which adds its terms one after the other."""
+    return _divided(x, summed_in_turn(x.float().square())[:, None])
 
 
 def no_eps(x: torch.Tensor) -> torch.Tensor:
@@ -153,7 +158,7 @@ accumulator_of_the_dtype.dtypes = ("float16", "bfloat16")
 squares_of_the_dtype.dtypes = ("float16",)
 tf32_inputs.dtypes = approximate_root.dtypes = ("float32",)
 
-HONEST = (warp_for_a_row, inverse_root, scaled_by_maximum, newton_root)
+HONEST = (one_accumulator, warp_for_a_row, inverse_root, scaled_by_maximum, newton_root)
 MUTANTS = (
     no_eps, larger_eps, smaller_eps, eps_under_the_root, squared_norm, root_mean_square, sum_of_magnitudes, deviation,
     over_the_rows, over_everything, last_column_lost, drops_the_tail, half_accumulator, accumulator_of_the_dtype,
