@@ -19,6 +19,7 @@ from robust_kbench.timing.statistics import Ordered
 
 _SAMPLE_BYTES = 4
 FloatArray = npt.NDArray[np.float64]
+Samples = npt.NDArray[np.uint32]  # nanoseconds
 
 
 class Against(NamedTuple):
@@ -71,34 +72,49 @@ def measured(timings: Sequence[Timing]) -> list[Measured]:
 def _measured(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> list[Measured]:
     """Of cases that have the same names."""
     samples, counts = _decoded(names, cases)
-    logs = _log_ratios(names, samples)
-    # A row for each name and each pair, which holds all cases, which hold their sessions: two calls put all in order.
-    values, rows = np.concatenate([samples.ravel(), logs.ravel()]), len(names) + len(logs)
-    totals = list(map(sum, counts))
-    medians = iter(Ordered.of(values, [*chain.from_iterable(counts)] * rows).medians())
-    whole = Ordered.of(values, totals * rows)
-    medians_ns, bounds = iter(whole.medians()), islice(whole.bounds(), len(names) * len(cases), None)
-    times = [[(next(medians_ns) / 1e3, list(islice(medians, len(each)))) for each in counts] for _ in names]
-    ends = list(accumulate(totals, initial=0))
-    against = [
+    baselines = [name for name in names[1:] if name != CONTROL]
+    scored = samples[: len(baselines) + 1]  # the control is there for its ratios alone
+    # A row holds all cases, and those hold their sessions: one call puts all of it in order.
+    totals, sessions = list(map(sum, counts)), [*chain.from_iterable(counts)]
+    medians_ns = iter(Ordered.of(scored.ravel(), totals * len(scored)).medians())
+    sessions_ns = iter(Ordered.of(scored[1:].ravel(), sessions * len(baselines)).medians())
+    medians_us = [[next(medians_ns) / 1e3 for _ in cases] for _ in scored]
+    of_sessions = [[list(islice(sessions_ns, len(each))) for each in counts] for _ in baselines]
+    against = _against(_log_ratios(names, samples), counts)
+    return [
+        Measured(
+            baselines,
+            rounds,
+            {name: row[case] for name, row in zip(names, medians_us, strict=False)},
+            {name: row[case] for name, row in zip(baselines, of_sessions, strict=True)},
+            {name: row[case] for name, row in zip(baselines, against, strict=False)},
+            against[-1][case].medians if names[-1] == CONTROL else [],
+        )
+        for case, rounds in enumerate(counts)
+    ]
+
+
+def _against(logs: FloatArray, counts: Sequence[Sequence[int]]) -> list[list[Against]]:
+    """For each row of `logs` one for each case, whose sessions have so many rounds."""
+    totals, sessions = list(map(sum, counts)), [*chain.from_iterable(counts)]
+    medians = iter(Ordered.of(logs.ravel(), sessions * len(logs)).medians())
+    bounds = iter(Ordered.of(logs.ravel(), totals * len(logs)).bounds())
+    spans = list(pairwise(accumulate(totals, initial=0)))
+    return [
         [
             Against(list(islice(medians, len(each))), next(bounds), row[start:end])
-            for each, (start, end) in zip(counts, pairwise(ends), strict=True)
+            for each, (start, end) in zip(counts, spans, strict=True)
         ]
         for row in logs
     ]
-    return [
-        _case(names, each, of_names, of_pairs)
-        for each, of_names, of_pairs in zip(counts, zip(*times, strict=True), zip(*against, strict=True), strict=True)
-    ]
 
 
-def _decoded(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> tuple[FloatArray, list[list[int]]]:
+def _decoded(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> tuple[Samples, list[list[int]]]:
     """A row of samples for each name, case after case and session after session; and the rounds of each session."""
     rows = [[_bytes_of(session.samples[name]) for sessions in cases for session in sessions] for name in names]
     counts = iter(_rounds([list(map(len, row)) for row in rows]))
-    samples = np.frombuffer(b"".join(chain.from_iterable(rows)), dtype="<u4").astype(float)
-    return samples.reshape(len(names), -1), [list(islice(counts, len(sessions))) for sessions in cases]
+    samples = np.frombuffer(b"".join(chain.from_iterable(rows)), dtype="<u4").reshape(len(names), -1)
+    return samples, [list(islice(counts, len(sessions))) for sessions in cases]
 
 
 def _bytes_of(samples: str | bytes) -> bytes:
@@ -130,28 +146,11 @@ def _rounds(sizes: Sequence[list[int]]) -> list[int]:
     return [size // _SAMPLE_BYTES for size in sizes[0]]
 
 
-def _log_ratios(names: Sequence[str], samples: FloatArray) -> FloatArray:
+def _log_ratios(names: Sequence[str], samples: Samples) -> FloatArray:
     """A row for each baseline, against the candidate, and one for eager against its control where that ran."""
-    times = np.maximum(samples, 1)
+    times = np.maximum(samples, 1).astype(float)
     quotients = times[1:] / times[0]
     if names[-1] == CONTROL:
         np.divide(times[names.index(EAGER)], times[-1], out=quotients[-1])
     logs: FloatArray = np.log(quotients)
     return logs
-
-
-def _case(
-    names: Sequence[str], counts: list[int], times: Sequence[tuple[float, list[float]]], against: Sequence[Against]
-) -> Measured:
-    """`times` has a median in us and those of the sessions in ns for each name; `against`, see `_log_ratios`."""
-    has_control = names[-1] == CONTROL
-    baselines = list(names[1 : len(names) - has_control])
-    of_baselines = dict(zip(baselines, times[1:], strict=False))
-    return Measured(
-        baselines,
-        counts,
-        {CANDIDATE: times[0][0], **{name: median_us for name, (median_us, _) in of_baselines.items()}},
-        {name: medians_ns for name, (_, medians_ns) in of_baselines.items()},
-        dict(zip(baselines, against, strict=False)),
-        against[-1].medians if has_control else [],
-    )
