@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import pytest
+from hypothesis import settings
 from rotation import is_due
 
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 NO_COMPILER = shutil.which("g++") is None
+settings.register_profile("unhurried", deadline=None)  # other processes may be slow to let one work
+settings.load_profile("unhurried")
 needs_compiler = pytest.mark.skipif(NO_COMPILER, reason="no g++ on the PATH; Debian: apt-get install g++")
 
 

@@ -122,3 +122,12 @@ def test_the_worker_can_be_started_without_anything_of_the_judge() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout == "['version', 'worker']\n", done.stderr
+
+
+def test_tables_are_made_without_the_agents_that_may_stand_in_them() -> None:
+    program = (
+        "import sys; from robust_kbench.leaderboard import tables;"
+        "print([name for name in sys.modules if name.startswith('robust_kbench.agents') or name == 'pandas'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr

@@ -12,6 +12,7 @@ import typer
 from robust_kbench.cli.groups import WithUsual
 
 if TYPE_CHECKING:
+    from robust_kbench.leaderboard.agents import Run
     from robust_kbench.leaderboard.reading import Problem
 
 _RANK = "rank"
@@ -61,18 +62,18 @@ def rank(
     """
     from robust_kbench import signing
     from robust_kbench.cli.bars import bar
-    from robust_kbench.leaderboard import agents as agent_runs
     from robust_kbench.leaderboard import confirmation, reading, summary, tables
     from robust_kbench.leaderboard.rows import rows
 
     keys = signing.public_keys(trusted or [])
     _check_that_they_exist([*(sources or []), *(agents or []), *([redteam] if redteam else [])])
     files = reading.stores(stores)
-    loaded, confirmed, runs = summary.summaries(files, jobs), confirmation.load(files), agent_runs.load(agents or [])
-    loaded = replace(loaded, problems=[*loaded.problems, *confirmed.problems, *runs.problems])
+    loaded, confirmed = summary.summaries(files, jobs), confirmation.load(files)
+    runs, told = _runs(agents or [])
+    loaded = replace(loaded, problems=[*loaded.problems, *confirmed.problems, *told])
     believed = confirmation.believed(confirmed.found, keys)
     found = rows(loaded.summaries, keys, believed)
-    for path in tables.write_rows(found, loaded, out, runs=runs.runs):
+    for path in tables.write_rows(found, loaded, out, runs=runs):
         typer.echo(f"wrote {path}")
     if pages:
         from robust_kbench.leaderboard.site import write_site
@@ -80,7 +81,7 @@ def rank(
         with bar("pages") as progress:
             written = write_site(
                 loaded, found, out,
-                sources=_sources(sources or []), runs=runs.runs, redteam=redteam, confirmations=believed,
+                sources=_sources(sources or []), runs=runs, redteam=redteam, confirmations=believed,
                 jobs=jobs, progress=progress,
             )  # fmt: skip
         typer.echo(f"wrote {out / 'index.html'} and {len(written) - 1} files that it leads to")
@@ -93,6 +94,16 @@ def _check_that_they_exist(paths: Sequence[Path]) -> None:
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path}: No such file or directory")
+
+
+def _runs(folders: Sequence[Path]) -> tuple[Sequence[Run], Sequence[Problem]]:
+    """Of agents, and what could not be read of them."""
+    if not folders:
+        return [], []
+    from robust_kbench.leaderboard import agents  # takes longer to import than most boards to make
+
+    found = agents.load(folders)
+    return found.runs, found.problems
 
 
 def _sources(folders: Sequence[Path]) -> dict[str, Path]:

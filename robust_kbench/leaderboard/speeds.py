@@ -11,6 +11,7 @@ from typing import NamedTuple
 from robust_kbench.leaderboard import roofline
 from robust_kbench.schema.record import CANDIDATE, EAGER, CaseResult, Metrics, RunRecord
 from robust_kbench.scoring import CaseScore, DtypeScore, score
+from robust_kbench.timing.rounds import Measured
 from robust_kbench.timing.statistics import Ratio
 
 _COMPILE = "compile"
@@ -62,11 +63,11 @@ class Speeds(NamedTuple):
     damage: str = ""
 
 
-def speeds(record: RunRecord) -> Speeds:
-    """Whatever the samples are: who wrote them may have wished that nobody could read them."""
+def speeds(record: RunRecord, found: Sequence[Measured] | None = None) -> Speeds:
+    """Whatever the samples are: who wrote them may have wished that nobody could read them. `found`: see `score`."""
     lines = _counted(record)
     try:
-        scores = score(record)
+        scores = score(record, found)
     except (ValueError, ArithmeticError) as error:
         return Speeds(lines, (), f"its samples cannot be scored: {error}")
     bindings: list[Binding] = []

@@ -10,15 +10,16 @@ import gc
 import multiprocessing
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from robust_kbench.errors import HarnessError, KBenchError
 from robust_kbench.leaderboard.reading import Place, Problem, places, read_line
@@ -26,12 +27,15 @@ from robust_kbench.leaderboard.speeds import Binding, DtypeLine, speeds
 from robust_kbench.schema.record import RunRecord
 from robust_kbench.signing import digest_of, standing, whole
 from robust_kbench.store import view_line
+from robust_kbench.timing.rounds import Measured, measured_together
 
 __all__ = ["Binding", "DtypeLine", "Loaded", "Summary", "distinct", "summaries", "summarise"]
 
 _REASON = 200
 _FEW = 200  # lines that are read sooner than a process is started
 _CHUNK = 32
+_TOGETHER = 4  # records that are scored at once: calls of numpy are shared, and all of it stays in the cache
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +105,14 @@ class Loaded:
     duplicates: int
 
 
-def summarise(record: RunRecord, place: Place, line: bytes | None = None) -> Summary:
-    """`place` is where its line stands; `line` itself saves time, and is needed where `record` is but a view of it."""
-    speed, stands, facts = speeds(record), standing(record, line), record.environment
+def summarise(
+    record: RunRecord, place: Place, line: bytes | None = None, found: Sequence[Measured] | None = None
+) -> Summary:
+    """`place` is where its line stands; `line` itself saves time, and is needed where `record` is but a view of it.
+
+    `found`: see `scoring.score`.
+    """
+    speed, stands, facts = speeds(record, found), standing(record, line), record.environment
     is_rankable = record.is_rankable  # and then nothing disturbed it, and nobody discards it
     disturbance = "" if is_rankable else record.disturbance
     return Summary(
@@ -148,6 +157,14 @@ def summarise(record: RunRecord, place: Place, line: bytes | None = None) -> Sum
         scores=speed.lines,
         bindings=speed.bindings,
     )
+
+
+class _Read(NamedTuple):
+    """A line and what it says."""
+
+    place: Place
+    line: bytes
+    record: RunRecord
 
 
 def distinct(found: Iterable[Summary], trusted: frozenset[str] = frozenset()) -> list[Summary]:
@@ -224,12 +241,14 @@ def _no_collection() -> Iterator[None]:
 def _outcomes(stream: Iterator[Place], jobs: int) -> Iterator[Summary | Problem]:
     first = list(islice(stream, _FEW))
     every = chain(first, stream)
-    return map(_outcome, every) if jobs == 1 or len(first) < _FEW else _in_processes(every, jobs)
+    if jobs > 1 and len(first) == _FEW:
+        return _in_processes(every, jobs)
+    return chain.from_iterable(map(_all_outcomes, _groups(every, _TOGETHER)))
 
 
 def _in_processes(places: Iterator[Place], jobs: int) -> Iterator[Summary | Problem]:
     """Only places go to the other processes, which read for themselves, in the order of the lines."""
-    chunks = iter(lambda: list(islice(places, _CHUNK)), [])
+    chunks = _groups(places, _CHUNK)
     with ProcessPoolExecutor(jobs, mp_context=_context()) as pool:
         try:
             for outcomes in pool.map(_all_outcomes, chunks):
@@ -247,14 +266,32 @@ def _context() -> BaseContext:
     return multiprocessing.get_context("fork" if threading.active_count() == 1 else "spawn")
 
 
+def _groups(places: Iterator[Place], size: int) -> Iterator[list[Place]]:
+    return iter(lambda: list(islice(places, size)), [])
+
+
 def _all_outcomes(places: Sequence[Place]) -> list[Summary | Problem]:
-    return list(map(_outcome, places))
+    return list(chain.from_iterable(map(_few_outcomes, _groups(iter(places), _TOGETHER))))
 
 
-def _outcome(place: Place) -> Summary | Problem:
+def _few_outcomes(places: Sequence[Place]) -> list[Summary | Problem]:
+    read = [_or_problem(place, partial(_read, place)) for place in places]
+    found = iter(measured_together([each.record.timings for each in read if isinstance(each, _Read)]))
+    return [_summary(each, next(found)) if isinstance(each, _Read) else each for each in read]
+
+
+def _read(place: Place) -> _Read:
+    line = read_line(place)
+    return _Read(place, line, view_line(line, place.where))
+
+
+def _summary(read: _Read, found: Sequence[Measured] | None) -> Summary | Problem:
+    return _or_problem(read.place, lambda: summarise(read.record, read.place, read.line, found))
+
+
+def _or_problem(place: Place, work: Callable[[], Result]) -> Result | Problem:
     try:
-        line = read_line(place)
-        return summarise(view_line(line, place.where), place, line)
+        return work()
     except KBenchError as error:
         return Problem.at(place.where, error)
     except Exception as error:  # whatever it is, a line that somebody sent must not cost the others

@@ -10,15 +10,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_kbench.leaderboard import agents, cells, totals
-from robust_kbench.leaderboard.agents import Run
+from robust_kbench.leaderboard import cells, totals
 from robust_kbench.leaderboard.cells import quoted
 from robust_kbench.leaderboard.reading import Problem
 from robust_kbench.leaderboard.rows import COLUMNS, Row, rows
 from robust_kbench.leaderboard.summary import Loaded
 from robust_kbench.leaderboard.totals import Total
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what runs of agents need takes longer to import than most boards to make
+    from robust_kbench.leaderboard.agents import Run
     from robust_kbench.leaderboard.confirmation import Confirmation
 
 LEADERBOARD, TOTALS, AGENTS, README = "leaderboard.csv", "totals.csv", "agents.csv", "README.md"
@@ -51,7 +51,7 @@ def write_rows(
     files = {
         LEADERBOARD: to_csv(found),
         TOTALS: cells.to_csv(added, totals.TOTAL_COLUMNS),
-        **({AGENTS: agents.to_csv(runs)} if runs else {}),
+        **({AGENTS: _agents_csv(runs)} if runs else {}),
         README: "\n".join(_page(found, added, loaded, runs, [*loaded.problems, *problems])),
     }
     out.mkdir(parents=True, exist_ok=True)
@@ -67,6 +67,18 @@ def to_csv(found: Sequence[Row]) -> str:
     return cells.to_csv(found, COLUMNS)
 
 
+def _agents_csv(runs: Sequence[Run]) -> str:
+    from robust_kbench.leaderboard import agents
+
+    return agents.to_csv(runs)
+
+
+def _agents_markdown(runs: Sequence[Run]) -> str:
+    from robust_kbench.leaderboard import agents
+
+    return agents.to_markdown(runs)
+
+
 def _page(
     found: Sequence[Row], added: Sequence[Total], loaded: Loaded, runs: Sequence[Run], problems: Sequence[Problem]
 ) -> Iterator[str]:
@@ -74,7 +86,7 @@ def _page(
     if table := totals.to_markdown(added):
         yield f"{_TOTALS}\n\n{table}"
     if runs:
-        yield f"{_AGENTS}\n\n{agents.to_markdown(runs)}"
+        yield f"{_AGENTS}\n\n{_agents_markdown(runs)}"
     if loaded.duplicates:
         yield f"## Repeated\n\nLines that repeat a run, which counts once: {loaded.duplicates}\n"
     if problems:

@@ -1,7 +1,7 @@
 """The samples of many timed cases at once: their medians, and the log ratios of their rounds.
 
 A leaderboard scores thousands of records. Case by case, most of its time would go into calls of numpy for forty numbers
-each; here all cases of a record share a dozen of them.
+each; here all cases of a few records share a dozen of them. Logarithms keep an order: few are taken.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER, Session, Timing
-from robust_kbench.timing.statistics import Ordered
+from robust_kbench.timing.statistics import FloatArray, Ordered
 
 _SAMPLE_BYTES = 4
-FloatArray = npt.NDArray[np.float64]
 Samples = npt.NDArray[np.uint32]  # nanoseconds
 
 
 class Against(NamedTuple):
-    """The candidate beside one other: log ratios, ln(other / candidate), of all `rounds`, session after session.
+    """The candidate beside one other: `quotients`, other / candidate, of all rounds, session after session.
 
-    `medians` has one for each session; `bounds` are those of the median of all rounds.
+    Of their logarithms `medians` has one for each session; `bounds` are those of the median of all rounds.
     """
 
     medians: list[float]
     bounds: tuple[float, float]
-    rounds: FloatArray
+    quotients: FloatArray
 
 
 class Measured(NamedTuple):
@@ -50,7 +49,7 @@ class Measured(NamedTuple):
     def rounds(self, baseline: str, session: int) -> list[float]:
         """The log ratios of one session."""
         start = sum(self.counts[:session])
-        found: list[float] = self.against[baseline].rounds[start : start + self.counts[session]].tolist()
+        found: list[float] = np.log(self.against[baseline].quotients[start : start + self.counts[session]]).tolist()
         return found
 
 
@@ -69,6 +68,15 @@ def measured(timings: Sequence[Timing]) -> list[Measured]:
     return [found[number] for number in range(len(timings))]
 
 
+def measured_together(records: Sequence[Sequence[Timing]]) -> list[list[Measured] | None]:
+    """Of each record's timings what `measured` gives; None for all where one cannot be scored, which says why alone."""
+    try:
+        found = iter(measured([timing for timings in records for timing in timings]))
+    except Exception:  # whatever a stranger has written
+        return [None] * len(records)
+    return [list(islice(found, len(timings))) for timings in records]
+
+
 def _measured(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> list[Measured]:
     """Of cases that have the same names."""
     samples, counts = _decoded(names, cases)
@@ -80,7 +88,7 @@ def _measured(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> list[
     sessions_ns = iter(Ordered.of(scored[1:].ravel(), sessions * len(baselines)).medians())
     medians_us = [[next(medians_ns) / 1e3 for _ in cases] for _ in scored]
     of_sessions = [[list(islice(sessions_ns, len(each))) for each in counts] for _ in baselines]
-    against = _against(_log_ratios(names, samples), counts)
+    against = _against(_quotients(names, samples), counts)
     return [
         Measured(
             baselines,
@@ -94,18 +102,18 @@ def _measured(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> list[
     ]
 
 
-def _against(logs: FloatArray, counts: Sequence[Sequence[int]]) -> list[list[Against]]:
-    """For each row of `logs` one for each case, whose sessions have so many rounds."""
+def _against(quotients: FloatArray, counts: Sequence[Sequence[int]]) -> list[list[Against]]:
+    """For each row of `quotients` one for each case, whose sessions have so many rounds."""
     totals, sessions = list(map(sum, counts)), [*chain.from_iterable(counts)]
-    medians = iter(Ordered.of(logs.ravel(), sessions * len(logs)).medians())
-    bounds = iter(Ordered.of(logs.ravel(), totals * len(logs)).bounds())
+    medians = iter(Ordered.of(quotients.ravel(), sessions * len(quotients)).log_medians())
+    bounds = iter(Ordered.of(quotients.ravel(), totals * len(quotients)).log_bounds())
     spans = list(pairwise(accumulate(totals, initial=0)))
     return [
         [
             Against(list(islice(medians, len(each))), next(bounds), row[start:end])
             for each, (start, end) in zip(counts, spans, strict=True)
         ]
-        for row in logs
+        for row in quotients
     ]
 
 
@@ -146,11 +154,10 @@ def _rounds(sizes: Sequence[list[int]]) -> list[int]:
     return [size // _SAMPLE_BYTES for size in sizes[0]]
 
 
-def _log_ratios(names: Sequence[str], samples: Samples) -> FloatArray:
+def _quotients(names: Sequence[str], samples: Samples) -> FloatArray:
     """A row for each baseline, against the candidate, and one for eager against its control where that ran."""
     times = np.maximum(samples, 1).astype(float)
-    quotients = times[1:] / times[0]
+    quotients: FloatArray = times[1:] / times[0]
     if names[-1] == CONTROL:
         np.divide(times[names.index(EAGER)], times[-1], out=quotients[-1])
-    logs: FloatArray = np.log(quotients)
-    return logs
+    return quotients

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+FloatArray = npt.NDArray[np.float64]
 _LEVEL = 0.95
 _NORMAL_QUANTILE = 1.959964  # of half of what is left of the level
 _MOST_PADDING = 8  # how many times as large as its content an array may become for the sake of one call
@@ -156,16 +157,28 @@ class Ordered(NamedTuple):
 
     def medians(self) -> list[float]:
         """`median` of each row."""
-        ranks = (self.counts - 1) // 2, self.counts // 2
-        low, high = (self.values[self.starts + rank].astype(float) for rank in ranks)
+        low, high = self._middles()
         found: list[float] = ((low + high) / 2).tolist()
         return found
 
-    def bounds(self) -> list[tuple[float, float]]:
-        """Of each row the ends of `median_interval`."""
+    def log_medians(self) -> list[float]:
+        """`median` of the logarithms of each row."""
+        low, high = map(np.log, self._middles())
+        found: list[float] = ((low + high) / 2).tolist()
+        return found
+
+    def log_bounds(self) -> list[tuple[float, float]]:
+        """Of each row the ends of `median_interval` of its logarithms."""
         ranks = np.maximum(1, (self.counts / 2 - 0.98 * np.sqrt(self.counts)).astype(np.intp))
-        low, high = (self.values[self.starts + at].astype(float) for at in (ranks - 1, self.counts - ranks))
+        low, high = (np.log(self._at(rank)) for rank in (ranks - 1, self.counts - ranks))
         return list(zip(low.tolist(), high.tolist(), strict=True))
+
+    def _middles(self) -> tuple[FloatArray, FloatArray]:
+        return self._at((self.counts - 1) // 2), self._at(self.counts // 2)
+
+    def _at(self, rank: npt.NDArray[Any]) -> FloatArray:
+        found: FloatArray = self.values[self.starts + rank].astype(float)
+        return found
 
 
 def _sorted_rows(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

@@ -57,7 +57,7 @@ def test_a_probed_parameter_is_neither_scaled_nor_shifted() -> None:
     assert torch.equal(_x(_task("identity", "identity", x), "identity", 5, 5), torch.eye(5))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(dtype=st.sampled_from(DTYPES), cols=st.sampled_from([1, 7, 1000, 1500, 4000, 20000, 65503]))
 def test_no_partial_sum_of_products_of_integers_can_be_rounded_or_overflow(dtype: FloatDType, cols: int) -> None:
     task = _task("integers", "integers")
@@ -185,7 +185,7 @@ def test_a_short_row_of_a_range_is_large_or_small_and_never_by_luck_neither(dtyp
         assert dtype != "float16" or float(large.square().sum()) > 65504
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rows=st.integers(1, 9), cols=st.integers(1, 9), seed=st.integers(0, 2**63 - 1))
 def test_a_nonfinite_case_holds_a_few_of_them_in_one_input(rows: int, cols: int, seed: int) -> None:
     task = _task("range", "powers_of_two", inputs={"x": MATRIX, "z": MATRIX, "weight": {**MATRIX, "role": "parameter"}})

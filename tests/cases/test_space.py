@@ -71,7 +71,7 @@ def test_an_empty_case_may_be_afforded_but_is_not_admitted() -> None:
     assert (_space(task).affords(axes, "float32"), _space(task).admits(axes, "float32")) == (True, False)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**53), elements=st.integers(64, 1 << 16))
 def test_whatever_is_drawn_is_admitted(seed: int, elements: int) -> None:
     space = _space(budget=Budget(cases=1, elements=elements, flops=1e9, timed_bindings=0))

@@ -44,7 +44,7 @@ def _drawn(task: Task, seed: int, **arguments: Any) -> tuple[Case, ...]:
 
 
 @every_task
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(seed=SEEDS, budget=st.sampled_from(list(ALL_BUDGETS)))
 def test_every_case_is_one_of_the_task_and_within_the_budget(task: Task, seed: int, budget: str) -> None:
     limit = ALL_BUDGETS[budget]
@@ -58,7 +58,7 @@ def test_every_case_is_one_of_the_task_and_within_the_budget(task: Task, seed: i
 
 
 @every_task
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(seed=SEEDS, dense=st.booleans())
 def test_every_dtype_appears_in_every_applicable_layout(task: Task, seed: int, dense: bool) -> None:
     drawn = {(case.dtype, case.layout) for case in _draw(task, seed, dense=dense).checked}
@@ -66,14 +66,14 @@ def test_every_dtype_appears_in_every_applicable_layout(task: Task, seed: int, d
 
 
 @every_task
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(seed=SEEDS)
 def test_a_dense_calling_convention_is_never_given_strided_tensors(task: Task, seed: int) -> None:
     assert {case.layout for case in _draw(task, seed, dense=True).checked} <= {"contiguous", "offset"}
 
 
 @every_task
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(seed=SEEDS)
 def test_a_seed_gives_one_suite_and_another_seed_another(task: Task, seed: int) -> None:
     assert _draw(task, seed) == _draw(task, seed)
@@ -81,7 +81,7 @@ def test_a_seed_gives_one_suite_and_another_seed_another(task: Task, seed: int) 
 
 
 @every_task
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(seed=SEEDS, device=st.sampled_from(get_args(DeviceKind)))
 def test_every_timed_case_is_a_binding_of_the_device_in_every_dtype(task: Task, seed: int, device: DeviceKind) -> None:
     timed = _draw(task, seed, budget=BUDGETS["full"], device=device).timed
@@ -165,7 +165,7 @@ def test_an_axis_with_values_takes_each_of_them() -> None:
     assert drawn == {2, 3}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_an_axis_of_multiples_gives_multiples(seed: int) -> None:
     task = make_task(axes={"rows": {"low": 3, "high": 500, "multiple_of": 8}, "cols": {"high": 64}}, timed=_timed(64))

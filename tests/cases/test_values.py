@@ -129,7 +129,7 @@ def test_values_are_divided_by_the_root_of_the_fan_in_and_shifted() -> None:
 OFFSETS: dict[str, Any] = {"shape": ["rows", "cols"], "role": "index", "dtype": "int64", "offsets": True}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(below=st.integers(1, 300), cols=st.integers(2, 40), seed=st.integers(0, 2**63 - 1))
 def test_offsets_ascend_from_zero_to_the_largest(below: int, cols: int, seed: int) -> None:
     task = _task_with(start={**OFFSETS, "below": below})
@@ -153,7 +153,7 @@ def test_offsets_without_elements_or_with_one_are_what_there_is() -> None:
     assert one.tolist() == [[0]] * 4
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(below=st.integers(1, 300), seed=st.integers(0, 2**63 - 1), dtype=st.sampled_from(["int64", "int32"]))
 def test_an_index_lies_within_its_bound(below: int, seed: int, dtype: str) -> None:
     task = _task_with(index={"shape": ["rows"], "dtype": dtype, "role": "index", "below": "2 * cols - 1"})

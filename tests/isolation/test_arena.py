@@ -124,7 +124,7 @@ def test_a_misaligned_tensor_lies_one_element_behind_a_page(dtype: str, arena: A
     assert misaligned.offset % PAGE_BYTES == aligned.itemsize == getattr(torch, dtype).itemsize
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     tensors=st.lists(
         st.tuples(

@@ -44,7 +44,7 @@ def _is_answer_or_refused(body: bytes) -> bool:
     return isinstance(answer, Loaded | Returned | Raised) and answer.nonce == NONCE
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=200))
 @example(b"")
 @example(b"\x00" * 64)
@@ -60,13 +60,13 @@ def test_any_bytes_are_an_answer_to_this_request_or_a_value_error(body: bytes) -
     assert _is_answer_or_refused(body)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_JSON)
 def test_any_json_is_an_answer_to_this_request_or_a_value_error(value: object) -> None:
     assert _is_answer_or_refused(json.dumps(value).encode())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     base=st.sampled_from([RETURNED, LOADED, RAISED]),
     key=st.sampled_from(["nonce", "outcome", "outputs", "layers", "type", "message", "where", "event_ns", "more"]),
@@ -78,7 +78,7 @@ def test_an_answer_with_one_key_changed_is_an_answer_or_a_value_error(
     assert _is_answer_or_refused(json.dumps({**base, key: value}).encode())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(key=st.sampled_from([*CLAIM, "more"]), value=_VALUES)
 def test_a_claim_with_one_key_changed_is_an_answer_or_a_value_error(key: str, value: object) -> None:
     assert _is_answer_or_refused(json.dumps({**RETURNED, "outputs": [{**CLAIM, key: value}]}).encode())

@@ -210,15 +210,30 @@ def test_what_surprises_us_in_a_record_is_told_as_well(tmp_path: Path, monkeypat
     path = written(tmp_path, store.to_line(at(1)), store.to_line(at(2)))
     whole = module.summarise
 
-    def surprised(record: RunRecord, place: Any, line: bytes | None = None) -> Summary:
+    def surprised(record: RunRecord, place: Any, *rest: Any) -> Summary:
         if place.number == 1:
             raise KeyError("\x1b[2J")
-        return whole(record, place, line)
+        return whole(record, place, *rest)
 
     monkeypatch.setattr(module, "summarise", surprised)
     loaded = summaries([path])
     assert [(each.where, each.what) for each in loaded.problems] == [(f"{path}:1", "cannot be read: KeyError")]
     assert len(loaded.summaries) == 1
+
+
+@pytest.mark.parametrize("beside", [make_record(timings=()), damaged(candidate="AAAAAA==")], ids=["untimed", "damaged"])
+def test_records_are_scored_together_as_they_are_alone(beside: RunRecord, tmp_path: Path) -> None:
+    quick = make_record(timings=(timing(candidate=7_000, eager=9_001, control=9_002),))
+    records = [run_at(each, minute) for minute, each in enumerate([quick, TWO, beside, TWO, quick])]
+    together = summaries([written(tmp_path, *map(store.to_line, records))]).summaries
+    alone = [summaries([written(tmp_path, store.to_line(each))]).summaries[0] for each in records]
+    assert [each.scores for each in together] == [each.scores for each in alone]
+    assert [each.bindings for each in together] == [each.bindings for each in alone]
+    assert [len(each.bindings) for each in together] == [1, 3, 0, 3, 1]
+
+
+def run_at(record: RunRecord, minute: int) -> RunRecord:
+    return record.model_copy(update={"started_at": f"2027-01-02T03:{minute:02}:05Z"})
 
 
 @pytest.mark.parametrize("threads", [1, 2], ids=["fork", "spawn"])

@@ -143,7 +143,7 @@ def test_results_that_half_precision_rounds_to_its_quantum_are_accepted() -> Non
     assert _standard(case, tiny, "n", 1).judge(exact.half()).is_accepted
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), size=st.floats(-7, -1))
 def test_what_it_estimates_is_the_relative_error_of_the_whole(seed: int, size: float) -> None:
     case, inputs = _inputs("float32", seed=seed % 17)

@@ -40,7 +40,7 @@ def _is_accepted(answer: torch.Tensor, exact: torch.Tensor, reduction: int = 1) 
     return judge(answer, exact, None, reduction=reduction).is_accepted
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
     shape=st.lists(st.integers(1, 12), max_size=3),
@@ -54,7 +54,7 @@ def test_the_exact_answer_rounded_to_its_dtype_is_accepted(
     assert _is_accepted(exact.to(dtype), exact)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), factor=st.floats(0.0, 3.0), sign=st.sampled_from([-1, 1]))
 def test_an_error_everywhere_flips_the_verdict_at_the_limit_of_the_whole(seed: int, factor: float, sign: int) -> None:
     exact = _exact(16, 16, seed=seed)
@@ -283,7 +283,7 @@ def test_a_view_is_judged_like_its_copy(dtype: torch.dtype) -> None:
     assert judge(view, exact, view, reduction=1) == judge(answer.clone(), exact, answer.clone(), reduction=1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), row=st.integers(0, 7), column=st.integers(0, 7))
 def test_the_elements_reported_as_wrong_are_those_that_were_changed(seed: int, row: int, column: int) -> None:
     exact = _exact(8, 8, seed=seed)
@@ -322,7 +322,7 @@ def test_pytorchs_luck_on_a_small_case_is_made_up_for_by_its_neighbours() -> Non
 # --- the glance -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     seed=st.integers(0, 2**32),
     shape=st.lists(st.integers(1, 12), max_size=3),

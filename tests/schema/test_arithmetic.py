@@ -41,7 +41,7 @@ def _joined(operands: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.recursive(st.sampled_from(["rows", "cols", "0", "1", "64"]), _joined, max_leaves=12))
 def test_any_expression_agrees_with_python(expression: str) -> None:
     try:

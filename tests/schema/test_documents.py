@@ -185,7 +185,7 @@ def test_deep_nesting_is_refused_and_does_not_overflow_the_stack() -> None:
     assert (done.returncode, done.stdout) == (0, "refused\n")
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.text(alphabet="ab:1e- \n[]{},?*&!'\"#|>%.~\t", max_size=40))
 def test_whatever_the_text_the_answer_is_a_mapping_or_a_spec_error(text: str) -> None:
     message = ""

@@ -104,7 +104,7 @@ def test_text_that_holds_no_whole_samples_is_refused(text: str) -> None:
         decode_samples(text)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(record=_RECORDS)
 def test_any_record_is_read_back_as_it_was_written(record: RunRecord, tmp_path: Path) -> None:
     (tmp_path / "store.jsonl").write_bytes(store.to_line(record))

@@ -233,16 +233,20 @@ def test_rows_that_are_ordered_at_once_have_the_medians_and_bounds_of_each(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(statistics, "_MOST_PADDING", padding)
         ordered = Ordered.of(np.array([value for row in rows for value in row]), counts)
-    expected = [median_interval(row) for row in rows]
-    assert ordered.medians() == [median for _, median, _ in expected]
-    assert ordered.bounds() == [(low, high) for low, _, high in expected]
+        quotients = Ordered.of(np.exp([value for row in rows for value in row]), counts)
+    assert ordered.medians() == [median_interval(row)[1] for row in rows]
+    expected = [median_interval(np.log(np.exp(row)).tolist()) for row in rows]
+    assert quotients.log_medians() == [middle for _, middle, _ in expected]
+    assert quotients.log_bounds() == [(low, high) for low, _, high in expected]
 
 
 def test_the_largest_sample_is_not_lost_among_what_rows_are_filled_with() -> None:
     largest = 2**32 - 1
     ordered = Ordered.of(np.array([largest, largest, 1, 5, largest, 3], dtype="<u4"), [2, 1, 3])
     assert ordered.medians() == [largest, 1.0, 5.0]
-    assert ordered.bounds() == [(largest, largest), (1.0, 1.0), (3.0, largest)]
+    assert ordered.log_bounds() == [
+        (math.log(low), math.log(high)) for low, high in [(largest, largest), (1, 1), (3, largest)]
+    ]
 
 
 def test_no_row_is_so_long_that_the_others_fill_the_memory() -> None:

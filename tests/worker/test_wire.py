@@ -30,7 +30,7 @@ def pair() -> Iterator[Pair]:
         yield ours, theirs
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(frames=st.lists(FRAMES, min_size=1, max_size=4))
 def test_frames_arrive_as_they_were_sent_and_in_order(frames: list[dict[str, Any]], pair: Pair) -> None:
     ours, theirs = pair
