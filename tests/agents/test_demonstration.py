@@ -1,4 +1,4 @@
-"""The published searches of the demonstration: their journals say all that was asked, answered and found."""
+"""The published searches of the demonstration: what was asked, answered and found, and how it was judged in the end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from robust_kbench import store
 from robust_kbench.agents import evolution
 from robust_kbench.registry import read_submission
+from robust_kbench.schema.record import EAGER, RunRecord
+from robust_kbench.scoring import score
+from robust_kbench.timing.statistics import Ratio
 
 ARCHIVE = Path(__file__).parents[2] / "leaderboard/cpu/demonstration.tar.xz"
+FINALS = ARCHIVE.with_name("demonstration-finals.tar.xz")
 RUNS = tuple(f"sweep/activation-softmax__{agent}__improver__1" for agent in ("ai-cuda-engineer", "best-of-n"))
 
 
@@ -42,3 +47,34 @@ def test_a_published_search_replays_to_the_kernel_that_it_found(folders: list[Pa
 def test_a_published_search_says_that_no_language_model_answered(folders: list[Path]) -> None:
     for folder in folders:
         assert "improver" in read_submission(folder / evolution.BEST).file.author
+
+
+@pytest.fixture(scope="module")
+def finals() -> list[RunRecord]:
+    with tarfile.open(FINALS) as archive:
+        lines = {each.name: archive.extractfile(each) for each in archive}
+        return [store.parse_line(line.read(), name) for name, line in lines.items() if line is not None]
+
+
+@pytest.mark.rotating
+def test_what_was_judged_in_the_end_is_right_on_cases_that_no_search_has_seen(finals: list[RunRecord]) -> None:
+    assert len(finals) == 44
+    assert {(each.status, each.tier, each.submission in (evolution.BEST, evolution.START)) for each in finals} == {
+        ("passed", "full", True)
+    }
+    assert len({each.seed for each in finals}) == len(finals)
+
+
+@pytest.mark.rotating
+def test_on_each_task_a_kernel_is_more_than_three_times_as_fast_as_its_start(finals: list[RunRecord]) -> None:
+    found: dict[str, dict[str, list[Ratio]]] = {}
+    for each in finals:
+        ratio = score(each)["float32"].ratio_against(EAGER)
+        assert ratio is not None
+        found.setdefault(each.task, {}).setdefault(each.submission, []).append(ratio)
+    over_start = {
+        task: max(ratio.low for ratio in ratios[evolution.BEST]) / ratios[evolution.START][0].high
+        for task, ratios in found.items()
+    }
+    assert len(over_start) == 5
+    assert min(over_start.values()) > 3, over_start
