@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -69,6 +70,7 @@ def rank(
     _check_that_they_exist([*(sources or []), *(agents or []), *([redteam] if redteam else [])])
     files = reading.stores(stores)
     loaded, confirmed = summary.summaries(files, jobs), confirmation.load(files)
+    gc.freeze()  # millions of objects stay to the end: no collection need look at them, the one at exit least of all
     runs, told = _runs(agents or [])
     loaded = replace(loaded, problems=[*loaded.problems, *confirmed.problems, *told])
     believed = confirmation.believed(confirmed.found, keys)

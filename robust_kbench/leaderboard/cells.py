@@ -7,9 +7,10 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from types import NoneType
+from typing import cast
 
 from robust_kbench.schema.documents import shown
 
@@ -23,12 +24,9 @@ def to_csv(rows: Iterable[Mapping[str, object]], columns: Sequence[str], decimal
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    form = f"%.{decimals}f"
-    pick = _tuples(columns)
-    # By exact types first: a table of 20,000 records has over a million cells.
-    kinds: dict[type, Callable[[Any], object]] = {str: inert, float: partial(_number, form=form), int: _as_it_is}
-    other = partial(_cell, form=form)
-    writer.writerows([kinds.get(type(value), other)(value) for value in pick(row)] for row in rows)
+    # Column by column, as most have one type throughout: a table of 20,000 records has over a million cells.
+    cells = [_column(values, f"%.{decimals}f") for values in zip(*map(_tuples(columns), rows), strict=True)]
+    writer.writerows(zip(*cells, strict=True))
     return text.getvalue()
 
 
@@ -38,18 +36,19 @@ def _tuples(columns: Sequence[str]) -> Callable[[Mapping[str, object]], tuple[ob
     return pick if len(columns) > 1 else lambda row: (pick(row),)
 
 
-def _number(value: float, form: str) -> str:
-    return "" if math.isnan(value) else form % value
-
-
-def _as_it_is(value: object) -> object:
-    return value
+def _column(values: Sequence[object], form: str) -> Iterable[object]:
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return map(inert, cast("Sequence[str]", values))
+    if kinds <= {int, NoneType}:
+        return values
+    return [_cell(value, form) for value in values]
 
 
 def _cell(value: object, form: str) -> object:
-    if isinstance(value, str):
-        return inert(value)
-    return _number(value, form) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return "" if math.isnan(value) else form % value
+    return inert(value) if isinstance(value, str) else value
 
 
 @lru_cache(maxsize=1 << 16)

@@ -248,10 +248,9 @@ def _outcomes(stream: Iterator[Place], jobs: int) -> Iterator[Summary | Problem]
 
 def _in_processes(places: Iterator[Place], jobs: int) -> Iterator[Summary | Problem]:
     """Only places go to the other processes, which read for themselves, in the order of the lines."""
-    chunks = _groups(places, _CHUNK)
     with ProcessPoolExecutor(jobs, mp_context=_context()) as pool:
         try:
-            for outcomes in pool.map(_all_outcomes, chunks):
+            for outcomes in pool.map(_all_outcomes, _groups(places, _CHUNK)):
                 yield from outcomes
         except BrokenProcessPool:
             raise HarnessError(

@@ -119,23 +119,26 @@ def _against(quotients: FloatArray, counts: Sequence[Sequence[int]]) -> list[lis
 
 def _decoded(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> tuple[Samples, list[list[int]]]:
     """A row of samples for each name, case after case and session after session; and the rounds of each session."""
-    rows = [[_bytes_of(session.samples[name]) for sessions in cases for session in sessions] for name in names]
+    found = [session.samples for sessions in cases for session in sessions]
+    rows = [_bytes_of([samples[name] for samples in found]) for name in names]
     counts = iter(_rounds([list(map(len, row)) for row in rows]))
     samples = np.frombuffer(b"".join(chain.from_iterable(rows)), dtype="<u4").reshape(len(names), -1)
     return samples, [list(islice(counts, len(sessions))) for sessions in cases]
 
 
-def _bytes_of(samples: str | bytes) -> bytes:
+def _bytes_of(row: Sequence[str | bytes]) -> list[bytes]:
     """A view of a record (see views) has decoded them; texts are taken apart as strictly as `decode_samples` does."""
-    return samples if isinstance(samples, bytes) else binascii.a2b_base64(samples, strict_mode=True)
+    return [each if isinstance(each, bytes) else binascii.a2b_base64(each, strict_mode=True) for each in row]
 
 
 def _names(sessions: Sequence[Session]) -> tuple[str, ...]:
     """Who is scored: the candidate, then every baseline that no session lacks, then the control where it has a use."""
     if not sessions:
         raise ValueError("no sessions")
-    shared = set(sessions[0].samples).intersection(*[each.samples for each in sessions])
-    baselines = [name for name in sessions[0].samples if name in shared and name not in (CANDIDATE, CONTROL)]
+    names = sessions[0].samples.keys()
+    alike = all(each.samples.keys() == names for each in sessions)
+    shared = names if alike else names & set.intersection(*[set(each.samples) for each in sessions])
+    baselines = [name for name in names if name in shared and name not in (CANDIDATE, CONTROL)]
     if CANDIDATE not in shared:
         raise ValueError("a session has no samples of the candidate")
     if not baselines:

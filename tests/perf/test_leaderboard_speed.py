@@ -52,19 +52,20 @@ def site(store: Path) -> tuple[Path, Cost]:
     return store.parent / "site", leaderboard(store, store.parent / "site")
 
 
-def leaderboard(store: Path, out: Path, *options: str) -> Cost:
-    """`kbench leaderboard` on two cores."""
+def leaderboard(store: Path, out: Path, *options: str, is_watched: bool = True) -> Cost:
+    """`kbench leaderboard` on two cores. To watch its memory takes a tenth of them: without, `peak_bytes` is 0."""
     command = [sys.executable, "-m", "robust_kbench", "leaderboard", str(store), "--out", str(out), *options]
     cores = sorted(os.sched_getaffinity(0))[:CORES]
     started = time.perf_counter()
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: _settle(cores)
     ) as process:
-        watch = _Watch(process.pid)
+        watch = _Watch(process.pid) if is_watched else None
         _, complaints = process.communicate()
-    watch.end()
+    if watch is not None:
+        watch.end()
     assert process.returncode == 0, complaints
-    return Cost(time.perf_counter() - started, watch.peak_bytes)
+    return Cost(time.perf_counter() - started, watch.peak_bytes if watch else 0)
 
 
 def _settle(cores: list[int]) -> None:
@@ -110,14 +111,18 @@ def _text(path: Path) -> str:
 
 
 def test_the_tables_of_twenty_thousand_records(benchmark: Any, store: Path) -> None:
-    """The quicker of two runs counts: what else a machine does only adds to one."""
-    out, costs = store.parent / "tables", list[Cost]()
-    benchmark.pedantic(lambda: costs.append(leaderboard(store, out, "--no-pages")), rounds=2, iterations=1)
-    cost = Cost(min(each.seconds for each in costs), max(each.peak_bytes for each in costs))
-    benchmark.extra_info |= {"peak MB": cost.peak_bytes // 10**6, "store MB": store.stat().st_size // 10**6}
+    """The quickest of three runs counts: what else a machine does only adds to one."""
+    out, seconds = store.parent / "tables", list[float]()
+    peak_bytes = leaderboard(store, out, "--no-pages").peak_bytes
+
+    def run() -> None:
+        seconds.append(leaderboard(store, out, "--no-pages", is_watched=False).seconds)
+
+    benchmark.pedantic(run, rounds=3, iterations=1)
+    benchmark.extra_info |= {"peak MB": peak_bytes // 10**6, "store MB": store.stat().st_size // 10**6}
     assert len(rows_of(out / "leaderboard.csv")) > RECORDS
-    assert cost.seconds < TABLES_S
-    assert cost.peak_bytes < MEMORY_BYTES
+    assert min(seconds) < TABLES_S
+    assert 0 < peak_bytes < MEMORY_BYTES
 
 
 def test_the_pages_of_twenty_thousand_records(benchmark: Any, site: tuple[Path, Cost]) -> None:
