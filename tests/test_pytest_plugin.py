@@ -11,6 +11,7 @@ import pytest
 
 from robust_kbench.devices.cuda import CudaDevice
 from robust_kbench.folders import data_folder
+from robust_kbench.pytest_plugin import needs_checker
 
 TASKS = data_folder("tasks")
 
@@ -145,10 +146,17 @@ def test_the_quick_lane_judges_an_emulated_kernel_without_the_checker(tree: Path
         "task: norm/rmsnorm\nlanguage: cuda\nabi: c\nentry_point: kernel.cu::rmsnorm\ndtypes: [float32]\n"
     )
     how = ("tasks", "--submission", racing, "-k", "kernel and racing")
-    quick, full = (run_pytest(*how, "--lane", lane, cwd=tree) for lane in ("quick", "full"))
+    quick, fast, full = (run_pytest(*how, "--lane", lane, cwd=tree) for lane in ("quick", "fast", "full"))
     assert "1 passed" in quick.stdout, quick.stdout
-    assert "race" in full.stdout
-    assert "1 failed" in full.stdout
+    for checked in (fast, full):  # whoever gives one wants to know of it
+        assert "race" in checked.stdout
+        assert "1 failed" in checked.stdout
+
+
+def test_the_checker_looks_at_every_kernel_in_full_and_at_changed_ones_in_the_fast_lane() -> None:
+    lanes = [(lane, changed) for lane in ("full", "fast", "quick") for changed in (False, True)]
+    found = [needs_checker(lane, has_changed=changed) for lane, changed in lanes]
+    assert found == [True, True, False, True, False, False]
 
 
 def test_the_fast_lane_runs_what_the_last_commit_changed(tree: Path) -> None:
