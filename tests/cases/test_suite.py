@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rotation import rotating
 from specimens import make_case, make_task
 
 from robust_kbench.cases import layouts
@@ -20,7 +21,7 @@ from robust_kbench.schema.task import ITEMSIZE, DeviceKind, FloatDType, Task, sh
 SPECS = {name: load_task(name).spec for name in task_names()}
 ALL_BUDGETS: dict[str, Budget] = {**{str(tier): budget for tier, budget in BUDGETS.items()}, "interpreted": INTERPRETED}
 SEEDS = st.integers(0, 2**53 - 1)
-every_task = pytest.mark.parametrize("task", SPECS.values(), ids=SPECS)
+every_task = pytest.mark.parametrize("name", rotating(SPECS))
 
 
 def _draw(
@@ -46,7 +47,8 @@ def _drawn(task: Task, seed: int, **arguments: Any) -> tuple[Case, ...]:
 @every_task
 @settings(max_examples=4)
 @given(seed=SEEDS, budget=st.sampled_from(list(ALL_BUDGETS)))
-def test_every_case_is_one_of_the_task_and_within_the_budget(task: Task, seed: int, budget: str) -> None:
+def test_every_case_is_one_of_the_task_and_within_the_budget(name: str, seed: int, budget: str) -> None:
+    task = SPECS[name]
     limit = ALL_BUDGETS[budget]
     for case in _draw(task, seed, budget=limit).checked:
         shapes = [shape_of(tensor, case.axes) for tensor in task.tensors.values()]
@@ -60,7 +62,8 @@ def test_every_case_is_one_of_the_task_and_within_the_budget(task: Task, seed: i
 @every_task
 @settings(max_examples=4)
 @given(seed=SEEDS, dense=st.booleans())
-def test_every_dtype_appears_in_every_applicable_layout(task: Task, seed: int, dense: bool) -> None:
+def test_every_dtype_appears_in_every_applicable_layout(name: str, seed: int, dense: bool) -> None:
+    task = SPECS[name]
     drawn = {(case.dtype, case.layout) for case in _draw(task, seed, dense=dense).checked}
     assert drawn == {(dtype, layout) for dtype in task.dtypes for layout in layouts.applicable(task, dense=dense)}
 
@@ -68,14 +71,16 @@ def test_every_dtype_appears_in_every_applicable_layout(task: Task, seed: int, d
 @every_task
 @settings(max_examples=4)
 @given(seed=SEEDS)
-def test_a_dense_calling_convention_is_never_given_strided_tensors(task: Task, seed: int) -> None:
+def test_a_dense_calling_convention_is_never_given_strided_tensors(name: str, seed: int) -> None:
+    task = SPECS[name]
     assert {case.layout for case in _draw(task, seed, dense=True).checked} <= {"contiguous", "offset"}
 
 
 @every_task
 @settings(max_examples=2)
 @given(seed=SEEDS)
-def test_a_seed_gives_one_suite_and_another_seed_another(task: Task, seed: int) -> None:
+def test_a_seed_gives_one_suite_and_another_seed_another(name: str, seed: int) -> None:
+    task = SPECS[name]
     assert _draw(task, seed) == _draw(task, seed)
     assert _draw(task, seed).checked != _draw(task, seed + 1).checked
 
@@ -83,7 +88,8 @@ def test_a_seed_gives_one_suite_and_another_seed_another(task: Task, seed: int) 
 @every_task
 @settings(max_examples=2)
 @given(seed=SEEDS, device=st.sampled_from(get_args(DeviceKind)))
-def test_every_timed_case_is_a_binding_of_the_device_in_every_dtype(task: Task, seed: int, device: DeviceKind) -> None:
+def test_every_timed_case_is_a_binding_of_the_device_in_every_dtype(name: str, seed: int, device: DeviceKind) -> None:
+    task = SPECS[name]
     timed = _draw(task, seed, budget=BUDGETS["full"], device=device).timed
     assert {case.role for case in timed} == {"timed"}
     assert all(task.misfit(case.axes) is None for case in timed)
