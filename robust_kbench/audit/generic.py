@@ -30,7 +30,7 @@ def generic_variants(task: Task, most_inputs: int | None = None) -> Iterator[Var
     """
     yield Variant("pytorch", "honest", "PyTorch in the case's dtype.", _native)
     yield Variant("rounded_once", "honest", "Float64, rounded once.", _rounded_once)
-    yield Variant("float32_inside", "honest", "Float32 from the inputs on, rounded once.", _float32_inside)
+    yield Variant("float32_inside", "honest", "Float32 from the inputs on, rounded once.", float32_inside)
     if any(rounding(task.precision, dtype).factor_digits for dtype in task.dtypes):
         description = "PyTorch on inputs rounded as far as the contract allows."
         yield Variant("inputs_of_the_contract", "honest", description, as_the_contract_allows)
@@ -90,7 +90,8 @@ def _rounded_once(setting: Setting) -> Tensors:
     return {name: tensor.to(setting.native[name].dtype) for name, tensor in setting.exact.items()}
 
 
-def _float32_inside(setting: Setting) -> Tensors | None:
+def float32_inside(setting: Setting) -> Tensors | None:
+    """PyTorch on inputs that are widened; None where they are no halves."""
     if setting.case.dtype not in ("float16", "bfloat16"):
         return None
     values = setting.inputs.values

@@ -17,8 +17,8 @@ import torch
 from torch._decomp import get_decompositions
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from robust_kbench.audit.generic import float32_inside
 from robust_kbench.audit.setting import Setting, Tensors
-from robust_kbench.cases.values import Inputs
 
 _AT_ONCE = 1 << 22  # products that are in memory together
 
@@ -29,14 +29,8 @@ def in_turn(setting: Setting) -> Tensors | None:
     """The reference's answer with such sums, in float32 from the inputs on and rounded once."""
     if setting.case.dtype == "float64":
         return None
-    wide = {name: _to_float32(value) for name, value in setting.inputs.values.items()}
     with SumsInTurn():
-        answer = setting.reference.native(Inputs(wide))
-    return {name: tensor.to(setting.native[name].dtype) for name, tensor in answer.items()}
-
-
-def _to_float32(value: torch.Tensor | int | float) -> torch.Tensor | int | float:
-    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+        return float32_inside(setting) or setting.reference.native(setting.inputs)
 
 
 class SumsInTurn(TorchDispatchMode):
