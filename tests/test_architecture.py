@@ -74,8 +74,7 @@ def test_a_module_imports_from_its_own_row_and_from_lower_ones(module: str) -> N
 def test_importing_the_package_imports_no_other_module_of_it_but_the_version() -> None:
     # The package itself stands above all rows: it offers names of many of them, but only to those who ask.
     program = "import sys, robust_kbench; print([name for name in sys.modules if name.startswith('robust_kbench.')])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout == "['robust_kbench.version']\n", done.stderr
+    assert _printed(program) == "['robust_kbench.version']\n"
 
 
 @pytest.mark.parametrize("name", robust_kbench.__all__)
@@ -111,8 +110,7 @@ def test_importing_it_loads_nothing_that_takes_long(module: str) -> None:
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} does not exist")
     program = f"import sys, {module}; print([name for name in {HEAVY} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
+    assert _printed(program) == "[]\n"
 
 
 def test_the_worker_can_be_started_without_anything_of_the_judge() -> None:
@@ -120,8 +118,7 @@ def test_the_worker_can_be_started_without_anything_of_the_judge() -> None:
         "import sys; import robust_kbench.worker.__main__;"
         "print(sorted({name.split('.')[1] for name in sys.modules if name.startswith('robust_kbench.')}))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout == "['version', 'worker']\n", done.stderr
+    assert _printed(program) == "['version', 'worker']\n"
 
 
 def test_tables_are_made_without_the_agents_that_may_stand_in_them() -> None:
@@ -129,5 +126,11 @@ def test_tables_are_made_without_the_agents_that_may_stand_in_them() -> None:
         "import sys; from robust_kbench.leaderboard import tables;"
         "print([name for name in sys.modules if name.startswith('robust_kbench.agents') or name == 'pandas'])"
     )
+    assert _printed(program) == "[]\n"
+
+
+def _printed(program: str) -> str:
+    """By a fresh interpreter."""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout == "[]\n", done.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout

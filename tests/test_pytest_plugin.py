@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from robust_kbench.devices.cuda import CudaDevice
 from robust_kbench.folders import data_folder
-from robust_kbench.pytest_plugin import needs_checker
+from robust_kbench.pytest_plugin import KernelItem, needs_checker
 
 TASKS = data_folder("tasks")
 
@@ -157,6 +159,19 @@ def test_the_checker_looks_at_every_kernel_in_full_and_at_changed_ones_in_the_fa
     lanes = [(lane, changed) for lane in ("full", "fast", "quick") for changed in (False, True)]
     found = [needs_checker(lane, has_changed=changed) for lane, changed in lanes]
     assert found == [True, True, False, True, False, False]
+
+
+def test_an_item_has_changed_where_a_file_of_its_folder_has_and_where_it_was_given() -> None:
+    """Whether it is due or not: what is due unchanged goes without the checker."""
+    for watched, changed, expected in (
+        (Path("kernel"), {Path("kernel/kernel.cu")}, True),
+        (Path("kernel"), {Path("kernel_of_another/kernel.cu")}, False),
+        (None, set[Path](), True),
+    ):
+        for is_due in (False, True):
+            item: Any = SimpleNamespace(watched=watched, is_due=lambda lane, day, due=is_due: due)
+            assert KernelItem.is_kept(item, "fast", frozenset(changed)) is (expected or is_due)
+            assert item.has_changed is expected
 
 
 def test_the_fast_lane_runs_what_the_last_commit_changed(tree: Path) -> None:
