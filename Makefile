@@ -11,7 +11,7 @@ KERNELS_cuda := baselines/norm/rmsnorm/cuda_register_rows baselines/activation/s
 EVERYWHERE := baselines/norm/rmsnorm/python_two_pass baselines/activation/softmax/python_value \
               baselines/norm/rmsnorm/triton_tile baselines/activation/softmax/triton_tile
 
-.PHONY: evaluate test full lint browser audit rules soak timing perf page clean
+.PHONY: evaluate test full lint browser audit rules demonstration soak timing perf page clean
 
 # Judge several published kernels on the device at hand, in the languages that it can run.
 evaluate: $(STAMP)
@@ -58,6 +58,12 @@ audit: $(STAMP)
 # Our rule beside other benchmarks', on the same variants.
 rules: $(STAMP)
 	$(BIN)/kbench audit --rules > docs/rules.tmp && mv docs/rules.tmp docs/rules.md
+
+# The agents beside each other, from the published searches and their final judging: nobody is asked, nothing is judged.
+demonstration: $(STAMP)
+	@place=$$(mktemp -d) && trap 'rm -rf "$$place"' EXIT && \
+	  for name in demonstration demonstration-finals; do tar xf leaderboard/cpu/$$name.tar.xz -C "$$place" || exit 1; done && \
+	  $(BIN)/kbench sweep demonstration --out "$$place/sweep" && cp "$$place/sweep/README.md" docs/demonstration.md
 
 # The registry's page: every task with what its audit has killed.
 page: $(STAMP)

@@ -69,7 +69,7 @@ def rank(
     keys = signing.public_keys(trusted or [])
     _check_that_they_exist([*(sources or []), *(agents or []), *([redteam] if redteam else [])])
     files = reading.stores(stores)
-    loaded, confirmed = summary.summaries(files, jobs), confirmation.load(files)
+    loaded, confirmed = summary.summaries(files, jobs, with_bindings=pages), confirmation.load(files)
     gc.freeze()  # millions of objects stay to the end: no collection need look at them, the one at exit least of all
     runs, told = _runs(agents or [])
     loaded = replace(loaded, problems=[*loaded.problems, *confirmed.problems, *told])

@@ -42,6 +42,8 @@ def _column(values: Sequence[object], form: str) -> Iterable[object]:
         return map(inert, cast("Sequence[str]", values))
     if kinds <= {int, NoneType}:
         return values
+    if kinds <= {float, NoneType}:
+        return ["" if value is None or value != value else form % value for value in values]  # noqa: PLR0124 - NaN
     return [_cell(value, form) for value in values]
 
 

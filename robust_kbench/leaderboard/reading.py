@@ -126,9 +126,8 @@ def _ends(file: RawIOBase) -> Iterator[tuple[int, bool]]:
 def read_line(place: Place) -> bytes:
     """The line once more. Raises SpecError where it is not there any longer."""
     try:
-        with place.path.open("rb") as file:
-            file.seek(place.offset)
-            line = file.read(place.length)
+        with place.path.open("rb", buffering=0) as file:
+            line = os.pread(file.fileno(), place.length, place.offset)
     except OSError as error:
         raise SpecError(f"{place.where}: {error.strerror}") from None
     if len(line) != place.length:

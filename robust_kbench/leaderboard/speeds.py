@@ -89,23 +89,21 @@ def _counted(record: RunRecord) -> dict[str, DtypeLine]:
 
 def _judged(dtype: str, cases: Sequence[CaseResult]) -> DtypeLine:
     passed = [case.status for case in cases].count("passed")
-    told = [(each.errors, each.limits) for each in cases if each.errors and each.limits]
-    comparable = [(errors, limits) for errors, limits in told if len(errors) == len(limits)]
-    return DtypeLine(dtype, passed, len(cases), _worst(comparable))
+    errors, limits = [case.errors or () for case in cases], [case.limits or () for case in cases]
+    return DtypeLine(dtype, passed, len(cases), _worst(errors, limits))
 
 
-def _worst(told: Sequence[tuple[Metrics, Metrics]]) -> float | None:
+def _worst(errors: Sequence[Metrics], limits: Sequence[Metrics]) -> float | None:
     """The largest `CaseResult.error_ratio` that is a number: nobody vouches for the limits of a foreign record."""
-    errors = chain.from_iterable([each for each, _ in told])
-    limits = chain.from_iterable([each for _, each in told])
-    try:
-        worst = max(map(truediv, errors, limits), default=None)  # of all at once, for there are hundreds
-    except ZeroDivisionError:
-        worst = math.inf
-    if worst is None or math.isfinite(worst):
-        return worst
-    alone = [_worst([each]) for each in told] if len(told) > 1 else []
-    return max((ratio for ratio in alone if ratio is not None), default=None)
+    if list(map(len, errors)) == list(map(len, limits)):
+        try:  # all at once, for there are hundreds
+            worst = max(map(truediv, chain.from_iterable(errors), chain.from_iterable(limits)), default=None)
+        except ZeroDivisionError:
+            worst = math.inf
+        if worst is None or math.isfinite(worst):
+            return worst
+    ratios = [_worst([some], [other]) for some, other in zip(errors, limits, strict=True)] if len(errors) > 1 else []
+    return max((ratio for ratio in ratios if ratio is not None), default=None)
 
 
 def _binding(case: CaseScore) -> Binding:

@@ -6,6 +6,7 @@ that cannot be read, or that surprises us, is a problem that is told and never t
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import multiprocessing
 import os
@@ -35,6 +36,8 @@ _REASON = 200
 _FEW = 200  # lines that are read sooner than a process is started
 _CHUNK = 32
 _TOGETHER = 4  # records that are scored at once: calls of numpy are shared, and all of it stays in the cache
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # as <malloc.h> numbers them
+_MEMORY_KEPT = 64 << 20  # bytes, of each process
 Result = TypeVar("Result")
 
 
@@ -106,7 +109,12 @@ class Loaded:
 
 
 def summarise(
-    record: RunRecord, place: Place, line: bytes | None = None, found: Sequence[Measured] | None = None
+    record: RunRecord,
+    place: Place,
+    line: bytes | None = None,
+    found: Sequence[Measured] | None = None,
+    *,
+    with_bindings: bool = True,
 ) -> Summary:
     """`place` is where its line stands; `line` itself saves time, and is needed where `record` is but a view of it.
 
@@ -155,7 +163,7 @@ def summarise(
         signer=stands.signer,
         intact=stands.intact,
         scores=speed.lines,
-        bindings=speed.bindings,
+        bindings=speed.bindings if with_bindings else (),
     )
 
 
@@ -206,12 +214,15 @@ def _contradictions(found: Iterable[Summary]) -> Iterator[Problem]:
             yield Problem.at(each.place.where, what)
 
 
-def summaries(paths: Sequence[Path], jobs: int | None = None) -> Loaded:
-    """All records of these stores; `jobs` processes read them, by default one for each core."""
+def summaries(paths: Sequence[Path], jobs: int | None = None, *, with_bindings: bool = True) -> Loaded:
+    """All records of these stores; `jobs` processes read them, by default one for each core.
+
+    Tables show no timed case: without `bindings` less has to be carried from process to process.
+    """
     problems: list[Problem] = []
     found: list[Summary] = []
     with _no_collection():  # millions of objects stay, and nothing among them refers back
-        for outcome in _outcomes(places(paths, problems), jobs or len(os.sched_getaffinity(0))):
+        for outcome in _outcomes(places(paths, problems), jobs or len(os.sched_getaffinity(0)), with_bindings):
             if isinstance(outcome, Problem):
                 problems.append(outcome)
             else:
@@ -238,19 +249,22 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _outcomes(stream: Iterator[Place], jobs: int) -> Iterator[Summary | Problem]:
+def _outcomes(stream: Iterator[Place], jobs: int, with_bindings: bool) -> Iterator[Summary | Problem]:
     first = list(islice(stream, _FEW))
     every = chain(first, stream)
+    work = partial(_all_outcomes, with_bindings=with_bindings)
     if jobs > 1 and len(first) == _FEW:
-        return _in_processes(every, jobs)
-    return chain.from_iterable(map(_all_outcomes, _groups(every, _TOGETHER)))
+        return _in_processes(work, every, jobs)
+    return chain.from_iterable(map(work, _groups(every, _TOGETHER)))
 
 
-def _in_processes(places: Iterator[Place], jobs: int) -> Iterator[Summary | Problem]:
+def _in_processes(
+    work: Callable[[Sequence[Place]], list[Summary | Problem]], places: Iterator[Place], jobs: int
+) -> Iterator[Summary | Problem]:
     """Only places go to the other processes, which read for themselves, in the order of the lines."""
-    with ProcessPoolExecutor(jobs, mp_context=_context()) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=_context(), initializer=_keep_memory) as pool:
         try:
-            for outcomes in pool.map(_all_outcomes, _groups(places, _CHUNK)):
+            for outcomes in pool.map(work, _groups(places, _CHUNK)):
                 yield from outcomes
         except BrokenProcessPool:
             raise HarnessError(
@@ -258,6 +272,14 @@ def _in_processes(places: Iterator[Place], jobs: int) -> Iterator[Summary | Prob
             ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _keep_memory() -> None:
+    """What one record needed serves the next: glibc gives it back to the system each time, a tenth of all time."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # no other C library has it
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, _MEMORY_KEPT)
+        mallopt(_M_TRIM_THRESHOLD, _MEMORY_KEPT)
 
 
 def _context() -> BaseContext:
@@ -269,14 +291,15 @@ def _groups(places: Iterator[Place], size: int) -> Iterator[list[Place]]:
     return iter(lambda: list(islice(places, size)), [])
 
 
-def _all_outcomes(places: Sequence[Place]) -> list[Summary | Problem]:
-    return list(chain.from_iterable(map(_few_outcomes, _groups(iter(places), _TOGETHER))))
+def _all_outcomes(places: Sequence[Place], *, with_bindings: bool) -> list[Summary | Problem]:
+    few = partial(_few_outcomes, with_bindings=with_bindings)
+    return list(chain.from_iterable(map(few, _groups(iter(places), _TOGETHER))))
 
 
-def _few_outcomes(places: Sequence[Place]) -> list[Summary | Problem]:
+def _few_outcomes(places: Sequence[Place], *, with_bindings: bool) -> list[Summary | Problem]:
     read = [_or_problem(place, partial(_read, place)) for place in places]
     found = iter(measured_together([each.record.timings for each in read if isinstance(each, _Read)]))
-    return [_summary(each, next(found)) if isinstance(each, _Read) else each for each in read]
+    return [_summary(each, next(found), with_bindings) if isinstance(each, _Read) else each for each in read]
 
 
 def _read(place: Place) -> _Read:
@@ -284,8 +307,9 @@ def _read(place: Place) -> _Read:
     return _Read(place, line, view_line(line, place.where))
 
 
-def _summary(read: _Read, found: Sequence[Measured] | None) -> Summary | Problem:
-    return _or_problem(read.place, lambda: summarise(read.record, read.place, read.line, found))
+def _summary(read: _Read, found: Sequence[Measured] | None, with_bindings: bool) -> Summary | Problem:
+    work = partial(summarise, read.record, read.place, read.line, found, with_bindings=with_bindings)
+    return _or_problem(read.place, work)
 
 
 def _or_problem(place: Place, work: Callable[[], Result]) -> Result | Problem:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from robust_kbench.leaderboard import roofline
@@ -24,6 +25,8 @@ TOTAL_COLUMNS = (
     *TERMS, *_WHO, "tasks", "passed", "unconfirmed", *_FAST, "geomean", "median", "geomean_passed", "median_passed",
     "roofline", "roofline_tasks", "sol_score", "sol_tasks",
 )  # fmt: skip
+_group_of = itemgetter(*TERMS, *_WHO)
+_task_of = itemgetter(*TERMS, "task")
 Total = dict[str, Any]
 
 
@@ -38,24 +41,17 @@ def totals(found: Iterable[Row]) -> list[Total]:
     known = [row for row in found if not is_left_out(row)]
     newest = _newest(known)
     current = [row for row in known if row["task_version"] == newest[_task_of(row)]]
-    current.sort(key=lambda row: (*map(str, _key(row, TERMS)), *map(str, _key(row, _WHO)), row["task"]))
-    groups = groupby(current, key=lambda row: _key(row, (*TERMS, *_WHO)))
+    current.sort(key=lambda row: (*map(str, _group_of(row)), row["task"]))
+    groups = groupby(current, key=_group_of)
     every = [total for key, mine in groups if (total := _total(key, list(mine)))["tasks"] or total["unconfirmed"]]
     return sorted(every, key=_order)
-
-
-def _key(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(row[column] for column in columns)
-
-
-def _task_of(row: Row) -> tuple[Any, ...]:
-    return (*_key(row, TERMS), row["task"])
 
 
 def _newest(found: Iterable[Row]) -> dict[tuple[Any, ...], int]:
     newest: dict[tuple[Any, ...], int] = {}
     for row in found:
-        newest[_task_of(row)] = max(row["task_version"], newest.get(_task_of(row), row["task_version"]))
+        task, version = _task_of(row), row["task_version"]
+        newest[task] = max(version, newest.get(task, version))
     return newest
 
 
@@ -114,7 +110,7 @@ def _order(total: Total) -> tuple[Any, ...]:
 def to_markdown(every: Sequence[Total]) -> str:
     """A table for each set of terms; empty where there is nothing to add up."""
     parts = []
-    for terms, group in groupby(every, key=lambda total: _key(total, TERMS)):
+    for terms, group in groupby(every, key=itemgetter(*TERMS)):
         device, kbench, rule, precision, dtype = (quoted(str(value)) for value in terms)
         about = f"{dtype} on {device}, contract {precision}, rule {rule}, kbench {kbench}:"
         parts += [about, "", *_HEAD, *map(_line, group), ""]

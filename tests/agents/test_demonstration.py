@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from robust_kbench.scoring import score
 from robust_kbench.timing.statistics import Ratio
 
 ARCHIVE = Path(__file__).parents[2] / "leaderboard/cpu/demonstration.tar.xz"
-PAGE = ARCHIVE.parents[2] / "docs/agents.md"
+PAGE = ARCHIVE.parents[2] / "docs/demonstration.md"
 FINALS = ARCHIVE.with_name("demonstration-finals.tar.xz")
 RUNS = tuple(f"sweep/activation-softmax__{agent}__improver__1" for agent in ("ai-cuda-engineer", "best-of-n"))
 
@@ -52,16 +55,18 @@ def test_a_published_search_says_that_no_language_model_answered(folders: list[P
 
 @pytest.fixture(scope="module")
 def finals() -> list[RunRecord]:
+    """Of all searches; several have found the same kernel, which was judged once."""
     with tarfile.open(FINALS) as archive:
-        lines = {each.name: archive.extractfile(each) for each in archive}
-        return [store.parse_line(line.read(), name) for name, line in lines.items() if line is not None]
+        files = [archive.extractfile(each) for each in archive]
+        lines = dict.fromkeys(line for file in files if file is not None for line in file)
+        return [store.parse_line(line, FINALS.name) for line in lines]
 
 
 @pytest.mark.rotating
 def test_what_was_judged_in_the_end_is_right_on_cases_that_no_search_has_seen(
     finals: list[RunRecord], folders: list[Path]
 ) -> None:
-    assert len(finals) == 44
+    assert len(finals) == 62
     assert {(each.status, each.tier) for each in finals} == {("passed", "full")}
     seeds = {each.seed for each in finals}
     assert len(seeds) == len(finals)
@@ -79,9 +84,7 @@ def test_the_kernels_that_were_judged_in_the_end_are_those_of_the_searches(
 
 
 @pytest.mark.rotating
-def test_on_each_task_a_kernel_is_more_than_three_times_as_fast_as_its_start_as_the_page_says(
-    finals: list[RunRecord],
-) -> None:
+def test_on_each_task_a_kernel_is_more_than_three_times_as_fast_as_its_start(finals: list[RunRecord]) -> None:
     found: dict[str, dict[str, list[Ratio]]] = {}
     for each in finals:
         ratio = score(each)["float32"].ratio_against(EAGER)
@@ -90,7 +93,17 @@ def test_on_each_task_a_kernel_is_more_than_three_times_as_fast_as_its_start_as_
     assert len(found) == 5
     page = PAGE.read_text(encoding="utf-8")
     for task, ratios in found.items():
-        (start,), best = ratios[evolution.START], max(ratios[evolution.BEST], key=lambda ratio: ratio.low)
-        over_start = Ratio(best.value / start.value, best.low / start.high, best.high / start.low)
-        assert over_start.low > 3
-        assert f"| `{task}` | {start} | {best} | {over_start} |" in page
+        (start,), best = ratios[evolution.START], max(ratios[evolution.BEST], key=lambda ratio: ratio.value)
+        assert best.low / start.high > 3
+        assert re.search(rf"^\| `{task}` \|.*\| {best.value / start.value:.2f}x \[", page, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_page_is_what_one_command_makes_of_the_archives(tmp_path: Path) -> None:
+    for each in (ARCHIVE, FINALS):
+        with tarfile.open(each) as archive:
+            archive.extractall(tmp_path, filter="data")
+    command = [sys.executable, "-m", "robust_kbench", "sweep", "demonstration", "--out", "sweep"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "sweep/README.md").read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")

@@ -210,10 +210,10 @@ def test_what_surprises_us_in_a_record_is_told_as_well(tmp_path: Path, monkeypat
     path = written(tmp_path, store.to_line(at(1)), store.to_line(at(2)))
     whole = module.summarise
 
-    def surprised(record: RunRecord, place: Any, *rest: Any) -> Summary:
+    def surprised(record: RunRecord, place: Any, *rest: Any, **choices: Any) -> Summary:
         if place.number == 1:
             raise KeyError("\x1b[2J")
-        return whole(record, place, *rest)
+        return whole(record, place, *rest, **choices)
 
     monkeypatch.setattr(module, "summarise", surprised)
     loaded = summaries([path])
@@ -230,6 +230,15 @@ def test_records_are_scored_together_as_they_are_alone(beside: RunRecord, tmp_pa
     assert [each.scores for each in together] == [each.scores for each in alone]
     assert [each.bindings for each in together] == [each.bindings for each in alone]
     assert [len(each.bindings) for each in together] == [1, 3, 0, 3, 1]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_without_bindings_everything_else_is_told(jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FEW", 2)
+    path = written(tmp_path, *(store.to_line(run_at(TWO, minute)) for minute in range(5)))
+    told, all_of_it = (summaries([path], jobs, with_bindings=choice).summaries for choice in (False, True))
+    assert [len(each.bindings) for each in all_of_it] == [3] * 5
+    assert told == [replace(each, bindings=()) for each in all_of_it]
 
 
 def run_at(record: RunRecord, minute: int) -> RunRecord:
