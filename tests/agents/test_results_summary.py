@@ -185,6 +185,14 @@ def test_the_gap_is_about_the_cases_that_the_search_has_timed() -> None:
     assert found.gap == pytest.approx(5.0 / 4.0, rel=1e-3)
 
 
+def test_the_gap_is_told_in_whatever_order_a_record_has_its_axes() -> None:
+    (timing,) = record("best", 25.0).timings
+    final = record("best", 25.0, timings=(timing.model_copy(update={"axes": {"cols": 8, "rows": 64}}),))
+    searched = Judged("time", True, 5.0, 4.5, 5.5, 20.0, timed=("float32, rows 64, cols 8",))
+    found = summarise(evolved([node("a", judged=searched)], final=[final, record("start", 200.0)]))
+    assert found.gap == pytest.approx(5.0 / 4.0, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("hardware", "elsewhere"),
     [
