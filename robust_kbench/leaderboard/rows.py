@@ -36,7 +36,7 @@ COLUMNS = (
 FAST_P = (0, 1, 1.5, 2, 4)
 """Of fast_p: to be right and more than p times as fast as the fastest baseline."""
 Row = dict[str, Any]
-_terms_of = itemgetter("task", "task_version", "device", "dtype", "precision", "rule", "kbench", "task_digest")
+_ranked_with = itemgetter("task", "task_version", "device", "dtype", "precision", "rule", "kbench", "task_digest")
 """What is equal in rows that are ranked together."""
 _MAX_DISCARDED = 2
 _KEY_DIGITS = 8
@@ -81,7 +81,7 @@ def rows(
             histories.setdefault(key, []).append(_Run(each, line, counts))
     published = (_published(history, key[-1]) for key, history in histories.items())
     ordered = sorted((row for row in published if row is not None), key=_order)
-    for _, group in groupby(ordered, key=_terms_of):
+    for _, group in groupby(ordered, key=_ranked_with):
         _rank([row for row in group if row["rank"] is not None])
     _tell_where_from(
         ordered, [each for each in runs if not _why_left_out(each, trusted)], _verified(confirmations, trusted)
@@ -204,7 +204,7 @@ def _standing(each: Summary, left_out: str) -> str:
 
 
 def _order(row: Row) -> tuple[Any, ...]:
-    group = map(str, _terms_of(row))
+    group = map(str, _ranked_with(row))
     ranked_first = (row["rank"] is None, -(row["speedup_low"] or 0.0))
     return (*group, *ranked_first, row["submission"], row["submission_digest"], row["standing"], row["record"])
 

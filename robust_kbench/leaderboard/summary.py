@@ -37,7 +37,7 @@ _FEW = 200  # lines that are read sooner than a process is started
 _CHUNK = 32
 _TOGETHER = 4  # records that are scored at once: calls of numpy are shared, and all of it stays in the cache
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # as <malloc.h> numbers them
-_MEMORY_KEPT = 64 << 20  # bytes, of each process
+_MEMORY_KEPT = 32 << 20  # bytes, of each process; the most that every glibc takes
 Result = TypeVar("Result")
 
 
@@ -275,8 +275,8 @@ def _in_processes(
 
 
 def _keep_memory() -> None:
-    """What one record needed serves the next: glibc gives it back to the system each time, a tenth of all time."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # no other C library has it
+    """What one record needed serves the next: glibc gives it back to the system each time, 8 % of all time."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # not every C library has it
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, _MEMORY_KEPT)
         mallopt(_M_TRIM_THRESHOLD, _MEMORY_KEPT)
