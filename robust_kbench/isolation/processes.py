@@ -62,6 +62,7 @@ def stop(pids: list[int], timeout_s: float = 1.0) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"process {running[0]} does not stop")
         send(running, signal.SIGSTOP)
+        os.sched_yield()  # it may need our core in order to stop
 
 
 def resume(pids: list[int]) -> None:

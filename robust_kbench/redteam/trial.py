@@ -45,6 +45,7 @@ _BINDINGS = {
     "reduction/logsumexp": {"rows": 128, "cols": 32000},
     "loss/mse": {"rows": 256, "cols": 4096},
     "index/transpose": {"rows": 1024, "cols": 1024},  # 4 MiB: a copy of more is made of fresh pages, at any speed
+    "random/dropout": {"rows": 64, "cols": 4096},  # judging an answer takes ten times as long as giving it
     "index/sort": {"rows": 64, "cols": 4096},  # many milliseconds: more than a turn on a shared core
 }
 """What is timed instead of the smallest of a task's own bindings."""

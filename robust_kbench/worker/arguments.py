@@ -14,6 +14,7 @@ class Arena:
     """The judge's shared memory as this worker sees it."""
 
     def __init__(self, descriptor: int, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
         self._memory = _ready_to_write(descriptor, size_bytes)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
 

@@ -126,6 +126,14 @@ def test_a_signal_that_was_taken_back_is_sent_again(root: int, monkeypatch: pyte
     assert processes.state(root) == "T"
 
 
+def test_who_waits_for_others_to_stop_gives_them_its_core(root: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    states, given = iter("RRT"), list[None]()
+    monkeypatch.setattr(processes, "state", lambda _: next(states))
+    monkeypatch.setattr(os, "sched_yield", lambda: given.append(None))
+    processes.stop([root])
+    assert len(given) == 2
+
+
 def test_the_state_of_a_process_is_that_of_the_thread_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "listdir", lambda path: ["1", "2", "3"])
     letters = {"1": "T", "2": "R", "3": "T"}

