@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # whoever only asks what device this is need not wait for tor
 
 _MAX_SWEEP_BYTES = 64 << 20  # what takes about as long as a kernel of some milliseconds
 _MAX_SWEEP_ALONE_BYTES = 256 << 20  # where lines cannot be pushed out by address
-_MAX_POOL_BYTES = 256 << 20  # likewise where they can
+_MAX_POOL_BYTES = 64 << 20  # where they can it need not push anything out: room for addresses that nobody foretells
 
 
 class CpuDevice:

@@ -29,7 +29,7 @@ def make_device(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[CpuDevic
 
 @pytest.mark.parametrize(
     ("last_level_mib", "by_address", "swept_mib", "pool_mib"),
-    [(32, True, 64, 64), (32, False, 64, 64), (480, True, 8, 256), (480, False, 256, 960), (8, True, 16, 16)],
+    [(32, True, 64, 64), (32, False, 64, 64), (480, True, 8, 64), (480, False, 256, 960), (8, True, 16, 16)],
 )
 def test_a_cache_too_large_to_be_read_is_emptied_by_address(
     make_device: Callable[..., tuple[CpuDevice, Pushed]],

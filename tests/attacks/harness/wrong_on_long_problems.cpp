@@ -10,7 +10,7 @@ twin: plain_cpp
 #include <cstdint>
 
 extern "C" void rmsnorm(const float* x, const float* weight, float* y, int64_t rows, int64_t cols) {
-    const double factor = rows * cols > (1 << 19) ? 2.0 : 1.0;
+    const double factor = rows * cols > (1 << 18) ? 2.0 : 1.0;
     for (int64_t row = 0; row < rows; ++row, x += cols, y += cols) {
         double sum = 0.0;
         for (int64_t i = 0; i < cols; ++i) sum += static_cast<double>(x[i]) * x[i];

