@@ -147,7 +147,7 @@ class _Run:
         self._seed = secrets.randbits(_SEED_BITS) if seed is None else seed
         self._only_case = case
         self._pool, self._device, self._watch, self._progress = pool, device, watch, progress
-        self._judge = Judge(task.spec, Reference(task))
+        self._judge = Judge(task.spec, Reference(task), device.judging_place)
         self._started_at = datetime.datetime.now(datetime.UTC)
         self._outcome = _Outcome()
         self._seen: list[Observation] = []

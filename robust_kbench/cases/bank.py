@@ -31,10 +31,12 @@ _LARGEST_FRACTION = (1 << 24) - 1
 class Bank:
     """Streams of values for one timed binding, private to the judge."""
 
-    def __init__(self, task: Task, case: Case) -> None:
-        self._task, self._case = task, case
+    def __init__(self, task: Task, case: Case, place: str = "cpu") -> None:
+        """`place`: the kind of device on which streams are kept and mixed."""
+        self._task, self._case, self._place = task, case, place
         self._random = random.SystemRandom()
-        self._generator = torch.Generator().manual_seed(self._random.getrandbits(62))
+        self._generator = torch.Generator(place).manual_seed(self._random.getrandbits(62))
+        self._finisher = torch.Generator().manual_seed(self._random.getrandbits(62))
         self._streams: dict[tuple[str, str], _Streams] = {}
 
     def draw(self, case: Case) -> Inputs:
@@ -53,7 +55,7 @@ class Bank:
         law = distribution_of(case, name, spec)
         mixed = self._take(name, _BASES.get(law, law), _MIXES[_BASES.get(law, law)], shape)
         if law in _FINISHES:
-            mixed = _FINISHES[law](mixed, self._generator, dtype)
+            mixed = _FINISHES[law](mixed, self._finisher, dtype)
         return scaled(mixed, spec, case).to(dtype)
 
     def _take(self, name: str, kind: str, mix: _Mix, shape: tuple[int, ...]) -> torch.Tensor:
@@ -88,9 +90,11 @@ def _sum_of_fractions(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 
 
 _MIXES: Mapping[Distribution, _Mix] = {
-    "normal": _Mix(lambda shape, source: torch.randn(shape, generator=source).mul_(_HALF), _sum),
+    "normal": _Mix(lambda shape, source: torch.randn(shape, generator=source, device=source.device).mul_(_HALF), _sum),
     "uniform": _Mix(
-        lambda shape, source: torch.randint(0, _LARGEST_FRACTION + 1, shape, generator=source, dtype=torch.int32),
+        lambda shape, source: torch.randint(
+            0, _LARGEST_FRACTION + 1, shape, generator=source, dtype=torch.int32, device=source.device
+        ),
         _sum_of_fractions,
     ),
     "lognormal": _Mix(lambda shape, source: lognormal(shape, source, exponent=_HALF), torch.mul),
@@ -107,7 +111,7 @@ _FINISHES: Mapping[Distribution, Callable[[torch.Tensor, torch.Generator, torch.
 
 def _numbers_below(bound: int) -> _Mix:
     return _Mix(
-        lambda shape, source: torch.randint(0, bound, shape, generator=source),
+        lambda shape, source: torch.randint(0, bound, shape, generator=source, device=source.device),
         lambda one, other: torch.add(one, other).remainder_(bound),
     )
 

@@ -55,7 +55,7 @@ def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor
 
 def lognormal(shape: tuple[int, ...], generator: torch.Generator, exponent: float = 1.0) -> torch.Tensor:
     """Of either sign, raised to `exponent` with its sign kept."""
-    values = torch.randn(shape, generator=generator)
+    values = torch.randn(shape, generator=generator, device=generator.device)
     signs = values.view(torch.int32).bitwise_and(1).bitwise_left_shift_(31)  # of a random last bit
     values.mul_(0.8 * exponent).exp_().view(torch.int32).bitwise_or_(signs)
     return values
@@ -90,7 +90,8 @@ def plant_needles(values: torch.Tensor, generator: torch.Generator, dtype: torch
     count = int(torch.randint(1, _MAX_NEEDLES + 1, (), generator=generator))
     places = torch.randint(flat.numel(), (count,), generator=generator)
     signs = torch.randint(0, 2, (count,), generator=generator) * 2 - 1
-    flat[places] = signs * (_LARGE + (largest - _LARGE) * torch.rand(count, generator=generator))
+    needles = signs * (_LARGE + (largest - _LARGE) * torch.rand(count, generator=generator))
+    flat[places.to(values.device)] = needles.to(values.device)
     return values
 
 
@@ -106,13 +107,13 @@ def make_uneven(values: torch.Tensor, generator: torch.Generator, dtype: torch.d
     if not values.dim():
         return values
     if kind >= 2:
-        return values.add_(_levels(values.shape[-1], generator))
+        return values.add_(_levels(values.shape[-1], generator).to(values.device))
     sizes = (*values.shape[:-1], 1) if kind == 0 else values.shape[-1:]
     orders = torch.randint(lowest, (0 if stays_small else -lowest) + 1, sizes, generator=generator)
     period = int(torch.randint(1, _MAX_PERIOD + 1, (), generator=generator))
     if kind == 1 and 1 < period < orders.numel():
         orders = orders[torch.arange(orders.numel()) % period]
-    return values.mul_(orders.float().exp2_())
+    return values.mul_(orders.float().exp2_().to(values.device))
 
 
 def _levels(count: int, generator: torch.Generator) -> torch.Tensor:

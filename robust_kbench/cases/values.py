@@ -37,6 +37,17 @@ class Inputs:
         return {place: value for place, value in enumerate(self.values.values()) if not isinstance(value, torch.Tensor)}
 
     @property
+    def place(self) -> str:
+        """The kind of device that the tensors are on; "cpu" where there are none."""
+        return next((tensor.device.type for tensor in self.tensors.values()), "cpu")
+
+    def to(self, place: str) -> Inputs:
+        """The same values on another kind of device; itself where they are there already."""
+        if self.place == place:
+            return self
+        return Inputs({n: v.to(place) if isinstance(v, torch.Tensor) else v for n, v in self.values.items()})
+
+    @property
     def digest(self) -> str:
         """First 16 hex digits of the sha256 of all values."""
         state = hashlib.sha256()

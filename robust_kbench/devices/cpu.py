@@ -27,6 +27,7 @@ class CpuDevice:
     copies_out = False
     starts_at_once = 1
     judging_threads = 1
+    judging_place = "cpu"
     spare_cores = 0
     """Which others may use without being felt; of two cores, or of a shared cache and memory bus, none."""
 

@@ -1,4 +1,4 @@
-"""A CUDA device, seen from the judge, who never initialises CUDA: the worker does, after it was forked."""
+"""A CUDA device, seen from the judge. Its own context is another one than any worker's, and at rest while one runs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class CudaDevice:
     kind: DeviceKind = "cuda"
     copies_out = True
     evict: None = None  # inputs are copied to the device, which is no matter of the host's caches
+    judging_place = "cuda"
+    """Where values of timed calls are mixed and answers to them are looked at first: 64 MiB of them at a time."""
     starts_at_once = 8  # creating a context takes seconds, most of them spent waiting
 
     def __init__(self) -> None:

@@ -55,9 +55,16 @@ class Arena:
         self._bytes = torch.frombuffer(self._memory, dtype=torch.uint8)
         self._random = random.SystemRandom()
         self._next = 0
+        self._is_pinned = False
+
+    def pin(self) -> None:
+        """Have a CUDA device copy from and to it by itself, if it can."""
+        self._is_pinned = _cudart().cudaHostRegister(self._bytes.data_ptr(), self.size_bytes, 0) == 0
 
     def close(self) -> None:
         """Let go of the memory. It is unmapped with the last tensor that views it, never under one."""
+        if self._is_pinned:
+            _cudart().cudaHostUnregister(self._bytes.data_ptr())
         del self._bytes, self._memory
         os.close(self.descriptor)
 
@@ -95,6 +102,10 @@ class Arena:
     def _guard(self, slot: Slot, *, behind: bool = False) -> torch.Tensor:
         start = slot.offset + slot.nbytes if behind else slot.offset - REDZONE_BYTES
         return self._bytes[start : start + REDZONE_BYTES]
+
+
+def _cudart() -> Any:
+    return torch.cuda.cudart()  # type: ignore[no-untyped-call]
 
 
 def span_of(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:

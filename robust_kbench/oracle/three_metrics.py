@@ -130,12 +130,13 @@ class ThreeMetrics:
         if answer.numel() == 0:
             return 0.0, 0.0, 0.0
         values = _as_rows(answer)
-        block = _BLOCK_ELEMENTS * torch.get_num_threads()  # each has a cache of its own
-        buffers = torch.empty(2, min(block, values.numel()), dtype=torch.float64)
+        # Each thread has a cache of its own. On a device, every block would cost launches, and waiting for its result.
+        block = _BLOCK_ELEMENTS * torch.get_num_threads() if values.device.type == "cpu" else values.numel()
+        buffers = torch.empty(2, min(block, values.numel()), dtype=torch.float64, device=values.device)
         total, row_worst, element_worst = 0.0, 0.0, 0.0
         for rows, pieces in _blocks(len(values), values.shape[1], block):
             scale = _row_scale(self._rows[rows], self._least_scale)
-            squares = torch.zeros(len(scale), dtype=torch.float64)
+            squares = torch.zeros(len(scale), dtype=torch.float64, device=values.device)
             for piece in pieces:
                 error = self._error(values[rows, piece], (rows, piece), buffers[0])
                 squares += _row_norms(error).square_()

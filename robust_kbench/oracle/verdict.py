@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -75,7 +76,14 @@ class Expected:
 class Judge:
     """Judges observations of one task. It remembers the last checked case, which may have several answers."""
 
-    def __init__(self, task: Task, reference: Reference) -> None:
+    def __init__(self, task: Task, reference: Reference, place: str = "cpu") -> None:
+        """`place`: the kind of device that looks at answers of timed calls first, and may accept them.
+
+        What it does not accept is judged again where everything else is.
+        """
+        self._place = place
+        self.is_easily_moved = all(task.comparison_of(each) in ("rule", "exact") for each in task.outputs.values())
+        """Whether what all outputs are held to can be looked at on any device."""
         self._task = task
         self._reference = reference
         self._last: tuple[Case, Inputs, Expected] | None = None
@@ -90,7 +98,9 @@ class Judge:
         if self._last is not None and self._last[0] == case and self._last[1] is inputs:
             return self._last[2]
         self._last = None  # freed before the next one is made: they are large
-        expected = self._in_part(case, inputs) or self._in_full(case, inputs)
+        # A device has the time for float64, and the memory.
+        in_part = self._in_part(case, inputs) if inputs.place == "cpu" else None
+        expected = in_part or self._in_full(case, inputs)
         if case.role == "check":
             self._last = case, inputs, expected
         return expected
@@ -116,7 +126,7 @@ class Judge:
         self, case: Case, inputs: Inputs, exact: Mapping[str, torch.Tensor], native: Mapping[str, torch.Tensor]
     ) -> Surroundings | None:
         """Those of calls of a timed shape are alike: what an earlier one has cost serves the later ones, too."""
-        key = (str(case.axes), case.dtype, case.distribution)
+        key = (str(case.axes), case.dtype, case.distribution, inputs.place)
         if case.role == "timed" and key in self._alike:
             return self._alike[key]
         around = surround(self._task, case.dtype, self._reference, inputs, exact, native)
@@ -126,17 +136,32 @@ class Judge:
 
     def verdict(self, seen: Observation, inputs: Inputs, *, with_digest: bool = True) -> Verdict:
         """Hold one observation to the rule, against float64. The digest is for results that go into a record."""
+        here = inputs.to("cpu") if with_digest or seen.ending != "returned" or seen.problems else inputs
         if seen.ending != "returned":
-            return Verdict(_failed(seen, inputs), {})
-        digested = inputs if with_digest else None
+            return Verdict(_failed(seen, here), {})
         if seen.problems:
-            return Verdict(_result(seen.case, inputs, "incorrect", reason="; ".join(seen.problems)), {})
+            return Verdict(_result(seen.case, here, "incorrect", reason="; ".join(seen.problems)), {})
+        digested = here if with_digest else None
+        if self._is_looked_at_elsewhere(seen.case):
+            with suppress(torch.OutOfMemoryError):  # a submission may have left little of it
+                found = self.look(seen, inputs, self._place, digested)
+                if found.result.status == "passed":
+                    return found
+        return self.look(seen, inputs, "cpu", digested)
+
+    def _is_looked_at_elsewhere(self, case: Case) -> bool:
+        return self._place != "cpu" and self.is_easily_moved and case.role == "timed" and case.probe is None
+
+    def look(self, seen: Observation, inputs: Inputs, place: str, digested: Inputs | None = None) -> Verdict:
+        """Hold an observation without problems to the rule on one kind of device. Only the cpu gives reasons."""
+        seen, inputs = _moved(seen, place), inputs.to(place)
         expected = self.expect(seen.case, inputs)
         judgements = expected.judge(seen.outputs)
         limits = {name: judgement.limits for name, judgement in judgements.items()}
         name, worst = max(judgements.items(), key=lambda item: item[1].ratio)
         wrong = [key for key, judgement in judgements.items() if not judgement.is_accepted]
-        reasons = [expected.explain(key, seen.outputs, judgements[key]) for key in wrong]
+        explained = wrong if place == "cpu" else []  # elsewhere nothing is refused for good
+        reasons = [expected.explain(key, seen.outputs, judgements[key]) for key in explained]
         status: CaseStatus = "incorrect" if wrong else "passed"
         result = _result(seen.case, digested, status, reason="; ".join(reasons), output=name, judgement=worst)
         return Verdict(result, limits)
@@ -149,6 +174,8 @@ class Judge:
         """
         if seen.ending != "returned" or seen.problems:
             return seen.message or "; ".join(seen.problems)
+        place = self._place if self._is_looked_at_elsewhere(seen.case) else "cpu"
+        seen, inputs = _moved(seen, place), inputs.to(place)
         native = self._reference.native(inputs)
         doubtful = [
             name for name, due in native.items() if not self._is_plain(name, seen.outputs.get(name), due, limits[name])
@@ -157,7 +184,7 @@ class Judge:
         expected = Expected(native, native, standards)
         for name, judgement in expected.judge(seen.outputs).items():
             if not judgement.is_accepted:
-                return expected.explain(name, seen.outputs, judgement)
+                return judgement.demand if place != "cpu" else expected.explain(name, seen.outputs, judgement)
         return None
 
     def goes_along(self, seen: Observation, inputs: Inputs, *, thorough: bool = True) -> str | None:
@@ -167,6 +194,7 @@ class Judge:
         """
         if all(output.law is None for output in self._task.outputs.values()):
             return None
+        seen, inputs = _moved(seen, "cpu"), inputs.to("cpu")
         shape = tuple(seen.case.axes.values())
         before, self._before = self._before.get(shape), {shape: (inputs, seen.outputs)}
         if before is None or before[0].values["seed"] == inputs.values["seed"]:
@@ -201,6 +229,11 @@ class Judge:
 def not_checked(case: Case, reason: str) -> CaseResult:
     """A case that was drawn but not run."""
     return _result(case, None, "not_checked", reason=reason)
+
+
+def _moved(seen: Observation, place: str) -> Observation:
+    """With its outputs on another kind of device."""
+    return replace(seen, outputs={name: tensor.to(place) for name, tensor in seen.outputs.items()})
 
 
 def _kind(tensor: torch.Tensor) -> str:

@@ -66,11 +66,13 @@ def measure(
     measured = Measured()
     plan = PLANS[tier]
     arena = Arena(device.pool_bytes + max(spot_checks.footprint(task, case) for case in cases))
+    if device.judging_place != "cpu":
+        arena.pin()
     try:
         with machine_lock.quiet():
             for number, case in enumerate(cases):
                 progress("timed bindings", number, len(cases))
-                bank = Bank(task, case)
+                bank = Bank(task, case, device.judging_place)
 
                 def session(turn: int, case: Case = case, bank: Bank = bank, number: int = number) -> SessionResult:
                     return TimingSession(

@@ -88,7 +88,10 @@ class TimingSession:
         self._distributions, self._spots = distributions, spots
         self._timed_distributions = [name for name in TIMED_DISTRIBUTIONS if name in task.distributions]
         self._pool, self._device, self._arena, self._watch = pool, device, arena, watch
-        self._caller = Caller(task, arena, device=device.kind, copy_out=device.copies_out, timeout_s=timeout_s)
+        self._caller = Caller(
+            task, arena,
+            device=device.kind, copy_out=device.copies_out, timeout_s=timeout_s, place=device.judging_place,
+        )  # fmt: skip
         self._random = random.SystemRandom()
         self._limits: dict[tuple[str, Distribution], Limits] = {}
         self._workers: dict[str, Worker] = {}

@@ -34,6 +34,15 @@ def test_a_case_gives_the_same_bits_on_every_call(distribution: Distribution) ->
     assert one.digest == two.digest
 
 
+def test_inputs_can_be_moved_to_another_device_and_stay_where_they_are_there_already() -> None:
+    inputs = make_inputs(
+        make_task(inputs={"x": X, "p": {"dtype": "float64", "role": "scalar", "value": 3}}), make_case()
+    )
+    moved = inputs.to("meta")
+    assert (inputs.place, moved.place, moved.values["p"]) == ("cpu", "meta", 3.0)
+    assert inputs.to("cpu") is inputs
+
+
 def test_another_seed_gives_other_values_to_every_input() -> None:
     one, two = (make_inputs(make_task(), make_case(seed=seed)).tensors for seed in (7, 8))
     assert not torch.equal(one["x"], two["x"])

@@ -86,6 +86,15 @@ def test_what_a_worker_on_a_device_tells_is_carried_over(arena: Arena) -> None:
     assert seen.audit == Audit((Activity("kernel", "k", 5, 9, 7, (1, 2, 3), (32, 1, 1)),), 4, 10, True, 2)
 
 
+@pytest.mark.parametrize(("role", "place"), [("timed", "meta"), ("check", "cpu")])
+def test_answers_of_timed_calls_come_to_where_they_are_judged(arena: Arena, role: str, place: str) -> None:
+    caller = Caller(TASK, arena, device="cuda", copy_out=True, timeout_s=1, place="meta")
+    worker: Any = Liar({})
+    case = CASE.model_copy(update={"role": role})
+    seen = caller.call(worker, "destination", case, make_inputs(TASK, case))
+    assert {name: tensor.device.type for name, tensor in seen.outputs.items()} == {"y": place}
+
+
 def test_a_worker_on_the_processor_has_no_say_in_any_of_it(arena: Arena) -> None:
     seen = observe(arena, "cpu", **TOLD, overruns=[{"tensor": 0, "distance": 4}])
     assert all(getattr(seen, name) in (None, ()) for name in TOLD)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 from unittest.mock import Mock
 
@@ -10,10 +11,10 @@ from specimens import load_made_task, make_case, make_observation
 
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.oracle.reference import Reference
-from robust_kbench.oracle.verdict import Judge, not_checked
+from robust_kbench.oracle.verdict import Judge, Verdict, not_checked
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.observation import Ending
+from robust_kbench.schema.observation import Ending, Observation
 from robust_kbench.schema.record import CaseResult
 
 TASK = load_made_task()
@@ -55,6 +56,59 @@ def test_what_pytorchs_luck_is_near_a_timed_call_serves_the_later_ones(
         answer = Reference(TASK).native(inputs)
         assert judge.verdict(make_observation(case=case, outputs=answer), inputs).result.status == "passed"
     assert counted.call_count == evaluations  # of the second call, its neighbours included
+
+
+Look = tuple[str, str]  # where, and what came out of it
+
+
+def _looks(monkeypatch: pytest.MonkeyPatch, there: str | Exception, case: Case, task: LoadedTask = TASK) -> list[Look]:
+    """Where a right answer is looked at by a judge with a device, on which `there` comes out; the last one counts."""
+    looks: list[Look] = []
+    look = Judge.look
+
+    def looked(self: Judge, seen: Observation, inputs: Inputs, place: str, digested: Inputs | None = None) -> Verdict:
+        found = look(self, seen, inputs, "cpu", digested)
+        if place != "cpu" and isinstance(there, Exception):
+            looks.append((place, "raised"))
+            raise there
+        status = there if place != "cpu" else found.result.status
+        looks.append((place, str(status)))
+        return replace(found, result=found.result.model_copy(update={"status": status}))
+
+    monkeypatch.setattr(Judge, "look", looked)
+    inputs = make_inputs(task.spec, case)
+    seen = make_observation(case=case, outputs=Reference(task).native(inputs))
+    verdict = Judge(task.spec, Reference(task), "cuda").verdict(seen, inputs)
+    assert verdict.result.status == looks[-1][1]
+    assert verdict.result.inputs_digest == inputs.digest
+    return looks
+
+
+TIMED = make_case(axes=CASE.axes, role="timed")
+
+
+def test_a_device_may_accept_an_answer_and_refuses_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _looks(monkeypatch, "passed", TIMED) == [("cuda", "passed")]
+
+
+@pytest.mark.parametrize("there", ["incorrect", torch.OutOfMemoryError()])
+def test_what_a_device_does_not_accept_is_judged_on_the_host(
+    there: str | Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = ("cpu", "passed")
+    assert _looks(monkeypatch, there, TIMED) == [("cuda", "raised" if there != "incorrect" else "incorrect"), here]
+
+
+@pytest.mark.parametrize("changes", [{"role": "check"}, {"probe": "nonfinite"}])
+def test_only_ordinary_values_of_timed_calls_are_looked_at_on_a_device(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _looks(monkeypatch, "passed", TIMED.model_copy(update=changes)) == [("cpu", "passed")]
+
+
+def test_what_is_counted_in_ulps_is_not_looked_at_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    ulps = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "compare": "ulp"}})
+    assert _looks(monkeypatch, "passed", TIMED, ulps) == [("cpu", "passed")]
 
 
 def test_the_right_answer_passes_and_is_recorded_with_its_errors_and_limits() -> None:

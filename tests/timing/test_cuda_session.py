@@ -39,7 +39,7 @@ CASE = make_case(role="timed")
 class Device:
     """What a session asks of a device."""
 
-    kind, copies_out, starts_at_once, spare_cores = "cuda", True, 2, 0
+    kind, copies_out, starts_at_once, spare_cores, judging_place = "cuda", True, 2, 0, "cpu"
     complaint, evict = "", None
     pinned = nullcontext
 
