@@ -100,7 +100,7 @@ def _scattered(inputs: Inputs, generator: torch.Generator) -> Inputs:
     """Every real input times a random number next to one, rounded to its dtype."""
     moved = dict(inputs.values)
     for name, tensor in _reals(inputs).items():
-        noise = torch.rand(tensor.shape, generator=generator).mul_(2 * _SPREAD).sub_(_SPREAD).to(tensor.device)
+        noise = torch.rand(tensor.shape, generator=generator).mul_(2 * _SPREAD).sub_(_SPREAD)
         moved[name] = (tensor.float() * (1 + noise)).to(tensor.dtype)
     return Inputs(moved)
 

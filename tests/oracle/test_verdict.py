@@ -106,6 +106,19 @@ def test_only_ordinary_values_of_timed_calls_are_looked_at_on_a_device(
     assert _looks(monkeypatch, "passed", TIMED.model_copy(update=changes)) == [("cpu", "passed")]
 
 
+def test_on_a_device_pytorchs_own_errors_excuse_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host's limits, with them, are at least as wide: so nothing else than there is accepted."""
+    inputs = make_inputs(TASK.spec, TIMED)
+    reference = Reference(TASK)
+    sloppy = {name: tensor * 1.25 for name, tensor in reference.native(inputs).items()}
+    monkeypatch.setattr(reference, "native", lambda _: sloppy)
+    seen = make_observation(case=TIMED, outputs=sloppy)
+    assert Judge(TASK.spec, reference).look(seen, inputs, "cpu").result.status == "passed"
+    monkeypatch.setattr(Inputs, "place", "cuda")
+    monkeypatch.setattr(Inputs, "to", lambda self, _: self)
+    assert Judge(TASK.spec, reference, "cuda").look(seen, inputs, "cpu").result.status == "incorrect"
+
+
 def test_what_is_counted_in_ulps_is_not_looked_at_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     ulps = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "compare": "ulp"}})
     assert _looks(monkeypatch, "passed", TIMED, ulps) == [("cpu", "passed")]
