@@ -13,10 +13,11 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
-from robust_kbench.cases.distributions import lognormal, make_uneven, plant_needles
+from robust_kbench.cases.distributions import Form, lognormal, make_uneven, plant_needles
 from robust_kbench.cases.values import Inputs, arranged, bound_of, distribution_of, make_inputs, scaled
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Distribution, Task, shape_of
@@ -101,11 +102,14 @@ _MIXES: Mapping[Distribution, _Mix] = {
 }
 
 
+# Of uneven values. No average over some of the columns survives levels, and nobody sees by its own values that it is
+# shades of which he looks at some: those that are told from usual ones can be answered in full, and only those.
+_FORMS: tuple[Form, ...] = ("rows", "columns", *2 * ("levels",), *6 * ("shades",))
 # What is made of the values of another law when they have been mixed.
 _BASES: Mapping[Distribution, Distribution] = {"needles": "normal", "uneven": "normal"}
 _FINISHES: Mapping[Distribution, Callable[[torch.Tensor, torch.Generator, torch.dtype], torch.Tensor]] = {
     "needles": plant_needles,
-    "uneven": make_uneven,
+    "uneven": partial(make_uneven, forms=_FORMS),
 }
 
 

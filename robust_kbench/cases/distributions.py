@@ -10,7 +10,8 @@ that is missing, another one or on the wrong side of a root, subnormal ones a fl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import torch
 
@@ -27,6 +28,10 @@ _MAX_PERIOD = 64  # of columns; with one, each has a size of its own
 _UNEVEN = 10  # binary orders of a row's size, up or down
 _UNEVEN_HALF = 3
 _LOWEST_LEVEL = -4.0  # of a column: as far from zero as usual values come
+_SHADE, _SHADED = 1.0, 0.5  # together of about the size of usual values
+Form = Literal["rows", "columns", "levels", "shades"]
+"""What is uneven: the sizes of rows, the sizes of columns, or what is added to columns, a lot or a little."""
+FORMS: tuple[Form, ...] = ("rows", "columns", "levels", "levels")
 _Values = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
 
 
@@ -95,23 +100,28 @@ def plant_needles(values: torch.Tensor, generator: torch.Generator, dtype: torch
     return values
 
 
-def make_uneven(values: torch.Tensor, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
+def make_uneven(
+    values: torch.Tensor, generator: torch.Generator, dtype: torch.dtype, forms: Sequence[Form] = FORMS
+) -> torch.Tensor:
     """`values` with every row multiplied by a power of two of its own, or with every column multiplied or shifted.
 
     What columns get may repeat itself, so that one of so many tells nothing of the others, and go by stretches of them,
     so that the first ones do not, either. In most cases no row and no column is larger than usual, so that a look at
-    the largest value tells nothing. Columns are those of the last axis.
+    the largest value tells nothing. Columns are those of the last axis. `forms` is drawn from; with shades, which
+    are not among the usual ones, no value at all is out of the ordinary.
     """
     lowest = -(_UNEVEN_HALF if dtype == torch.float16 else _UNEVEN)
-    kind, stays_small = (int(torch.randint(0, most, (), generator=generator)) for most in (4, 2))
+    number, stays_small = (int(torch.randint(0, most, (), generator=generator)) for most in (len(forms), 2))
     if not values.dim():
         return values
-    if kind >= 2:
+    if forms[number] == "levels":
         return values.add_(_levels(values.shape[-1], generator).to(values.device))
-    sizes = (*values.shape[:-1], 1) if kind == 0 else values.shape[-1:]
+    if forms[number] == "shades":
+        return values.mul_(_SHADED).add_(_shades(values.shape[-1], generator).to(values.device))
+    sizes = (*values.shape[:-1], 1) if forms[number] == "rows" else values.shape[-1:]
     orders = torch.randint(lowest, (0 if stays_small else -lowest) + 1, sizes, generator=generator)
     period = int(torch.randint(1, _MAX_PERIOD + 1, (), generator=generator))
-    if kind == 1 and 1 < period < orders.numel():
+    if forms[number] == "columns" and 1 < period < orders.numel():
         orders = orders[torch.arange(orders.numel()) % period]
     return values.mul_(orders.float().exp2_().to(values.device))
 
@@ -122,6 +132,23 @@ def _levels(count: int, generator: torch.Generator) -> torch.Tensor:
     period, parts = (2 * int(torch.randint(1, _MAX_PERIOD // 2 + 1, (), generator=generator)) for _ in range(2))
     repeating, stretching = (torch.rand(each, generator=generator) * _LOWEST_LEVEL for each in (period, parts))
     return repeating[places % period] + stretching[places * parts // max(count, 1)]
+
+
+def _shades(count: int, generator: torch.Generator) -> torch.Tensor:
+    """What is added to each of `count` columns: repeating and stretching as levels do, of either sign.
+
+    All periods are even and half of them powers of two, as the steps mostly are of who looks at some columns only.
+    """
+    places = torch.arange(count)
+    period, parts = (_some_period(generator) for _ in range(2))
+    repeating, stretching = ((2 * torch.rand(each, generator=generator) - 1) * _SHADE for each in (period, parts))
+    return repeating[places % period] + stretching[places * parts // max(count, 1)]
+
+
+def _some_period(generator: torch.Generator) -> int:
+    if int(torch.randint(2, (), generator=generator)):
+        return 2 * int(torch.randint(1, _MAX_PERIOD // 2 + 1, (), generator=generator))
+    return 1 << int(torch.randint(1, _MAX_PERIOD.bit_length(), (), generator=generator))
 
 
 def _constant(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

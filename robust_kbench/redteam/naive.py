@@ -3,7 +3,8 @@
 Modelled on what KernelBench's evaluation does (five trials with known seeds, allclose at 1e-2, the mean of a hundred
 timed calls on the same inputs, the baseline timed afterwards in the same process). An attack whose defence is the
 process boundary must succeed here, or it is not armed. `python -m robust_kbench.redteam.naive REQUEST` prints one line
-of JSON: {"passed": …, "reason": …, "speedup": …}.
+of JSON: {"passed": …, "reason": …, "speedup": …}. Without an argument it does so for every request that a line of its
+input names, each in a copy of itself: see naive_process.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import json
+import os
 import random
 import sys
 import time
@@ -100,14 +102,48 @@ def _time(call: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Judge what the file that is named on the command line asks for."""
-    request = json.loads(Path(sys.argv[1]).read_text())
-    torch.set_num_threads(1)
+    """Judge what the file that is named on the command line asks for, or else what each line of the input names."""
+    torch.set_num_threads(1)  # before anything forks: it leaves no threads behind
+    request = Path(sys.argv[1]) if len(sys.argv) > 1 else _next_in_a_copy()
+    if request is None:
+        return
     try:
-        verdict = evaluate(request)
+        verdict = evaluate(json.loads(request.read_text()))
     except Exception as error:
         verdict = {"passed": False, "reason": f"{type(error).__name__}: {error}", "speedup": 0.0}
     print(json.dumps(verdict))
+
+
+def _next_in_a_copy() -> Path | None:
+    """In a copy of this process its request, as if it had been started for that one; None here, after the last one.
+
+    What the copy prints is put beside the request. A line says here when it has ended.
+    """
+    for line in sys.stdin:
+        request = Path(line.removesuffix("\n"))
+        here, there = os.pipe()
+        copy = os.fork()
+        if not copy:
+            os.close(here)
+            _look_fresh(request, there)
+            return request
+        os.close(there)
+        with open(here, "rb") as pipe:
+            request.with_suffix(".out").write_bytes(pipe.read())
+        os.waitpid(copy, 0)
+        print(request, flush=True)
+    return None
+
+
+def _look_fresh(request: Path, output: int) -> None:
+    """Streams, folder and arguments of a process that was started for `request` alone."""
+    os.chdir(request.parent)
+    errors = os.open(request.with_suffix(".err"), os.O_WRONLY | os.O_CREAT, 0o600)
+    for number, stream in enumerate((os.open(os.devnull, os.O_RDONLY), output, errors)):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.argv.append(str(request))
+    sys.orig_argv.append(str(request))
 
 
 if __name__ == "__main__":

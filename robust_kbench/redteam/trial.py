@@ -6,8 +6,6 @@ import json
 import math
 import multiprocessing
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,6 +21,7 @@ from robust_kbench.devices import open_device
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.redteam.corpus import Attack, Group, Honest, Specimen
 from robust_kbench.redteam.defences import without
+from robust_kbench.redteam.naive_process import NaiveProcess
 from robust_kbench.redteam.targets import TOKEN, Targets
 from robust_kbench.registry import LoadedTask, load_task
 from robust_kbench.schema.record import RunRecord, Status
@@ -36,7 +35,6 @@ _WORTHWHILE = 1.05
 _ARMING_TRIES = 3
 _TRIES_OF_A_GAIN = 3
 """So often a gain against all defences has to show: 95 % speak of the rounds of one session, not of two processes."""
-_NAIVE_TIMEOUT_S = 60
 _CHILD_TIMEOUT_S = 60
 _BINDINGS = {
     "norm/rmsnorm": {"rows": 80, "cols": 4096},  # small, but larger than what is only checked: see BUDGETS
@@ -92,9 +90,11 @@ class Proving:
     _evaluators: dict[bool, Evaluator] = field(default_factory=dict)
     _twins: dict[str, list[float] | None] = field(default_factory=dict)
     _naive_twins: dict[str, float] = field(default_factory=dict)
+    _naive: NaiveProcess = field(default_factory=NaiveProcess)
 
     def __enter__(self) -> Self:
         os.environ["REDTEAM_TOKEN"] = TOKEN
+        self._stack.enter_context(self._naive)
         return self
 
     def __exit__(
@@ -135,8 +135,11 @@ class Proving:
         return _ended(attack, off, record, started, effects, gain)
 
     def arm(self, attack: Attack, twin: Honest) -> Ending:
-        """Show that `attack` succeeds without what stops it: once is enough, as noise can hide a gain in time."""
-        for _ in range(_ARMING_TRIES if attack.header.aim == "time" else 1):
+        """Show that `attack` succeeds without what stops it: once is enough.
+
+        Noise can hide a gain in time, and work that goes on behind the judge's back is sometimes late.
+        """
+        for _ in range(_ARMING_TRIES if attack.header.aim == "time" or attack.kind == "timing" else 1):
             if attack.header.naive:
                 ending = self.against_naive(attack, twin)
             else:
@@ -152,7 +155,7 @@ class Proving:
         started = time.monotonic()
         is_timed = attack.header.aim == "time"
         with Targets() as targets:
-            told = _judge_naively(attack.submission(targets.source(attack.path.suffix)), is_timed=is_timed)
+            told = self._judge_naively(attack.submission(targets.source(attack.path.suffix)), is_timed=is_timed)
         honest = self._naive_speedup(twin) if is_timed else 0.0
         gain = told["speedup"] / honest if honest else None
         is_gain = not is_timed or (gain is not None and gain > _WORTHWHILE)
@@ -165,8 +168,24 @@ class Proving:
     def _naive_speedup(self, twin: Honest) -> float:
         """What the naive harness says of it; 0 where it fails."""
         if twin.name not in self._naive_twins:
-            self._naive_twins[twin.name] = _judge_naively(twin.submission(), is_timed=True)["speedup"]
+            self._naive_twins[twin.name] = self._judge_naively(twin.submission(), is_timed=True)["speedup"]
         return self._naive_twins[twin.name]
+
+    def _judge_naively(self, submission: Submission, *, is_timed: bool) -> dict[str, Any]:
+        task = _timed_once(submission.file.task)
+        (axes,) = task.spec.timed["cpu"]
+        with tempfile.TemporaryDirectory(prefix="redteam-") as folder:
+            device = open_device("cpu")
+            built = build("naive", submission, task.spec, ("float32",), device, Path(folder)).built["float32"]
+            request = built.load_request("cpu") | {
+                "reference": str(task.folder / "reference.py"),
+                "shapes": [shape_of(spec, axes) for spec in task.spec.inputs.values()],
+                "axes": list(axes.values()),
+                "is_timed": is_timed,
+            }
+            path = Path(folder) / "request.json"
+            path.write_text(json.dumps(request))
+            return self._naive.judge(path)
 
     def _evaluate(self, submission: Submission, off: tuple[Group, ...]) -> RunRecord:
         with without(off):
@@ -246,36 +265,3 @@ def _in_a_child(judge: Callable[[], RunRecord]) -> RunRecord:
     finally:
         child.kill()
         child.join()
-
-
-def _judge_naively(submission: Submission, *, is_timed: bool) -> dict[str, Any]:
-    task = _timed_once(submission.file.task)
-    (axes,) = task.spec.timed["cpu"]
-    with tempfile.TemporaryDirectory(prefix="redteam-") as folder:
-        device = open_device("cpu")
-        built = build("naive", submission, task.spec, ("float32",), device, Path(folder)).built["float32"]
-        request = built.load_request("cpu") | {
-            "reference": str(task.folder / "reference.py"),
-            "shapes": [shape_of(spec, axes) for spec in task.spec.inputs.values()],
-            "axes": list(axes.values()),
-            "is_timed": is_timed,
-        }
-        path = Path(folder) / "request.json"
-        path.write_text(json.dumps(request))
-        command = [sys.executable, "-m", "robust_kbench.redteam.naive", str(path)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_NAIVE_TIMEOUT_S, cwd=folder, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return {"passed": False, "reason": "timed out", "speedup": 0.0}
-    return _last_line(done.stdout) or {"passed": False, "reason": done.stderr[-500:], "speedup": 0.0}
-
-
-def _last_line(output: str) -> dict[str, Any] | None:
-    lines = output.strip().splitlines()
-    try:
-        told = json.loads(lines[-1]) if lines else None
-    except ValueError:
-        return None
-    return told if isinstance(told, dict) else None

@@ -8,6 +8,7 @@ from scipy.stats import ks_2samp
 from specimens import make_case, make_task
 
 from robust_kbench.cases.bank import Bank
+from robust_kbench.cases.distributions import make_uneven
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
@@ -116,13 +117,31 @@ def test_needles_are_somewhere_else_in_every_call() -> None:
 
 @pytest.mark.parametrize("along", [0, 1], ids=["columns", "rows"])
 def test_rows_or_columns_of_a_call_are_uneven_each_in_its_own_way(along: int) -> None:
-    calls = [tensors["x"] for tensors in drawn("norm/rmsnorm", 120, "uneven")]
+    calls = [tensors["x"] for tensors in drawn("norm/rmsnorm", 240, "uneven")]
     mine = [x for x in calls if _is_uneven(x, along) and not _is_uneven(x, 1 - along)]
-    assert 8 <= len(mine) <= 55  # about a quarter; outside by chance once in 100,000 times
+    assert 8 <= len(mine) <= 55  # about an eighth; outside by chance once in 100,000 times
     scales = torch.stack([x.std(dim=along).log2().round() for x in mine])
     assert len(torch.unique(scales, dim=0)) == len(mine)
     assert int(scales.min()) == -10
     assert int(scales.max()) == 10
+
+
+def test_uneven_calls_have_columns_of_different_levels_mostly_without_a_value_out_of_the_ordinary() -> None:
+    calls = [tensors["x"] for tensors in drawn("norm/rmsnorm", 120, "uneven")]
+    shaded = [x for x in calls if float(x.abs().max()) < 5 and float(x.mean(0).std()) > 0.25]
+    levelled = [x for x in calls if 5 <= float(x.abs().max()) < 14 and float(x.mean(0).std()) > 0.25]
+    assert 50 <= len(shaded) <= 94  # about six tenths; outside by chance once in 10,000 times
+    assert 8 <= len(levelled) <= 42  # about two tenths
+    assert len({tuple((x.mean(0) * 4).round().tolist()) for x in shaded}) == len(shaded)
+
+
+def test_neither_every_eighth_column_nor_the_first_ones_tell_of_a_shaded_sum_of_exponentials() -> None:
+    generator, told = torch.Generator().manual_seed(1), [0, 0]
+    for _ in range(100):
+        x = make_uneven(torch.randn((16, 8192), generator=generator), generator, torch.bfloat16, ("shades",)).double()
+        whole, eighth, first = (float(some.exp().mean().log()) for some in (x, x[:, ::8], x[:, :1024]))
+        told = [count + (abs(look - whole) < 0.05) for count, look in zip(told, (eighth, first), strict=True)]
+    assert max(told) <= 30
 
 
 @pytest.mark.parametrize(("distribution", "deviation"), [("normal", 1.0), ("uniform", 12**-0.5), ("lognormal", 1.9)])

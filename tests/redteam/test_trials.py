@@ -72,12 +72,14 @@ def test_only_a_gain_in_time_has_to_show_again_each_time_against_a_twin_that_is_
     assert stale == [True] + [False] * (tries - 1)
 
 
-@pytest.mark.parametrize(("aim", "successes", "tries"), [("time", [False, False, True], 3), ("time", [False] * 9, 3),
-                                                          ("time", [True], 1), ("wrong", [False], 1)])  # fmt: skip
-def test_what_noise_can_hide_is_armed_by_one_success_in_three(
-    aim: str, successes: list[bool], tries: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("kind", "aim", "successes", "tries"), [
+    ("timing", "time", [False, False, True], 3), ("caching", "time", [False] * 9, 3), ("timing", "time", [True], 1),
+    ("timing", "wrong", [False, True], 2), ("answers", "wrong", [False], 1),
+])  # fmt: skip
+def test_what_noise_or_a_race_can_hide_is_armed_by_one_success_in_three(
+    kind: str, aim: str, successes: list[bool], tries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attack = next(each for each in ATTACKS if each.header.aim == aim and not each.header.naive)
+    attack = next(a for a in ATTACKS if (a.kind, a.header.aim) == (kind, aim) and not a.header.naive)
     tried: list[tuple[Group, ...]] = []
 
     def attempt(self: Proving, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:

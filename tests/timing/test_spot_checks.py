@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from specimens import make_task
 
 from robust_kbench import contestant, guards
 from robust_kbench.cases.bank import Bank
+from robust_kbench.cases.values import Inputs
 from robust_kbench.devices import open_device
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import case_footprint
@@ -21,7 +23,7 @@ from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.registry import load_task, task_names
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.task import DeviceKind
+from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, DeviceKind
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.plan import Plan
@@ -41,7 +43,7 @@ def drawn(kind: spot_checks.Kind, timed: Case = TIMED, *, dense: bool = False, c
     return [case for case in cases if case is not None]
 
 
-def session(submit: Submit, source: str, *kinds: spot_checks.Kind) -> SessionResult:
+def session(submit: Submit, source: str, *kinds: spot_checks.Kind, plan: Plan = PLAN) -> SessionResult:
     task, device = load_task("norm/rmsnorm"), open_device("cpu")
     with WarmPool() as pool, closing(Arena(2 * spot_checks.footprint(task.spec, TIMED))) as arena:
         candidate, eager = (
@@ -49,7 +51,7 @@ def session(submit: Submit, source: str, *kinds: spot_checks.Kind) -> SessionRes
             for name, text in (("candidate", source), ("eager", HONEST))
         )
         return TimingSession(
-            task.spec, TIMED, [candidate, eager], PLAN,
+            task.spec, TIMED, [candidate, eager], plan,
             judge=Judge(task.spec, Reference(task)), bank=Bank(task.spec, TIMED), pool=pool, device=device, arena=arena,
             watch=Stopwatch(), timeout_s=20, distributions=(), spots=kinds,
         ).run()  # fmt: skip
@@ -160,3 +162,18 @@ def test_a_property_is_held_at_the_timed_size(submit: Submit, monkeypatch: pytes
     assert session(submit, source).failure == ""
     kinds: list[spot_checks.Kind] = ["property"] * 16
     assert "homogeneous in weight" in session(submit, source, *kinds).failure
+
+
+def test_three_quarters_of_the_timed_values_are_uneven(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: Counter[str] = Counter()
+    draw = Bank.draw
+
+    def draw_and_count(bank: Bank, case: Case) -> Inputs:
+        drawn[case.distribution] += 1
+        return draw(bank, case)
+
+    monkeypatch.setattr(Bank, "draw", draw_and_count)
+    session(submit, HONEST, plan=replace(PLAN, min_rounds=150, max_rounds=150))
+    assert drawn.total() >= 300
+    assert set(drawn) == set(TIMED_DISTRIBUTIONS)
+    assert 0.62 < drawn["uneven"] / drawn.total() < 0.9  # calls of one round have equal ones
