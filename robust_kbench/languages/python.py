@@ -22,6 +22,8 @@ for name in sys.argv[1:]:
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         sys.exit(f"{name}:1: {type(error).__name__}: {error}")
 """
+_parsed: set[str] = set()
+"""Digests of submissions without a syntax error, a hundred bytes each."""
 
 
 def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceKind, folder: Path) -> Built:
@@ -35,8 +37,10 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
 def check_syntax(submission: Submission, folder: Path) -> None:
     """Parse every Python file, in a process with limits: parsing can take time quadratic in a file's length.
 
+    What has been parsed before is not parsed again: a baseline is built for every submission, and both for every dtype.
     Raises BuildError with file, line and the parser's message.
     """
     files = [f"{SOURCES}/{name}" for name in submission.sources if name.endswith(".py")]
-    if files:
+    if files and submission.digest not in _parsed:
         compiler.run([sys.executable, "-I", "-c", _PARSE, *files], folder, timeout_s=_TIMEOUT_S)
+        _parsed.add(submission.digest)

@@ -14,7 +14,7 @@ import ctypes
 import numpy
 import torch
 
-MOST = 1000  # places that are looked at in one part of a region
+MOST = 60  # places that are looked at in one part of a region
 PART = 1 << 16  # small, for the heap ends somewhere else when large results of NumPy come and go
 
 
