@@ -48,8 +48,8 @@ def test_the_instruction_of_older_processors_does_the_same(afresh: None, monkeyp
 
 @needs_eviction
 def test_reading_takes_longer_afterwards() -> None:
-    # Measured: 17 us and 89 us. Half a megabyte fits into the cache of any core that has the instruction. In order, much
-    # of it would be fetched ahead: 9 us and 17 us.
+    # Measured: 17 us and 89 us. Half a megabyte fits into the cache of any core that has the instruction. In order,
+    # much of it would be fetched ahead: 9 us and 17 us.
     push_out = evictor()
     assert push_out is not None
     values = torch.ones(1 << 16, dtype=torch.int64)
