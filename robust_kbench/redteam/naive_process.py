@@ -60,7 +60,7 @@ class NaiveProcess:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        with process:  # waits, and closes its pipes
+        with contextlib.suppress(BrokenPipeError), process:  # waits, and closes its pipes, one of which may hold a line
             pass
 
 

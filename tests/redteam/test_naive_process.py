@@ -56,8 +56,7 @@ def test_a_kernel_that_hangs_costs_its_time_and_nothing_else(
 
 
 def test_what_a_kernel_does_to_modules_is_gone_with_it(harness: NaiveProcess, tmp_path: Path) -> None:
-    assert harness.judge(request(tmp_path, "import torch\n\ntorch.allclose = lambda *a, **b: True\ndouble = abs\n"))[
-        "passed"
-    ]
+    poisonous = "import torch\n\ntorch.allclose = lambda *a, **b: True\ndouble = abs\n"
+    assert harness.judge(request(tmp_path, poisonous))["passed"]
     (tmp_path / "next").mkdir()
     assert not harness.judge(request(tmp_path / "next", "double = abs\n"))["passed"]
