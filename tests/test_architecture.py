@@ -15,11 +15,11 @@ import robust_kbench
 
 ROOT = Path(robust_kbench.__file__).parent
 ROWS: tuple[set[str], ...] = (
-    {"version", "errors", "progress", "folders", "catalogue", "machine_lock", "core_shares", "own_modules"},
+    {"version", "errors", "progress", "folders", "catalogue", "machine_lock", "machine_shares", "own_modules"},
     {"schema"},
     {"registry", "stopwatch", "emulator", "labels"},
     {"cases", "languages", "devices", "guards", "worker", "store", "signing"},
-    {"oracle", "isolation", "emulation"},
+    {"oracle", "isolation", "emulation", "side_by_side"},
     {"baselines", "contestant", "audit"},
     {"checking", "search", "timing", "doctor"},
     {"evaluate", "scoring", "profiling"},

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 import multiprocessing
-import os
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -18,6 +16,7 @@ from robust_kbench.agents.archive import Judged
 from robust_kbench.errors import UsageError
 from robust_kbench.schema.record import CANDIDATE, EAGER, RunRecord, Status, Tier
 from robust_kbench.schema.submission import MAX_FILE_BYTES, Language, Submission
+from robust_kbench.side_by_side import end_with_parent
 
 if TYPE_CHECKING:  # imports torch, for which only the processes that judge have a use
     from robust_kbench.evaluate import Evaluator
@@ -167,18 +166,6 @@ def _open(device: str) -> None:
 
     _EVALUATORS.append(Evaluator(device))
     atexit.register(_EVALUATORS[0].close)
-
-
-def end_with_parent() -> None:
-    """A pool of processes does not notice that whoever started it was killed, and would wait for work for ever."""
-    threading.Thread(target=_wait_for_parent, daemon=True).start()
-
-
-def _wait_for_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def judge_publicly(submission: Submission, *, seed: int) -> Judged:

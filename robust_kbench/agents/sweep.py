@@ -17,7 +17,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from robust_kbench.agents import evolution, page, side_by_side, starts, submissions, tables
+from robust_kbench import side_by_side
+from robust_kbench.agents import evolution, page, starts, submissions, tables
 from robust_kbench.agents import preset as presets
 from robust_kbench.agents.evolution import FINAL, RUN, Observe, RunFile, unobserved
 from robust_kbench.agents.preset import Preset
@@ -232,7 +233,8 @@ def _each(
             yield item, _outcome(work, item)
     elif items:
         beside = partial(_outcome, work)
-        for item, what in side_by_side.each(beside, items, jobs=jobs, device=open_device(device).kind):
+        shares = side_by_side.shares_of(open_device(device), jobs)
+        for item, what in side_by_side.each(beside, items, jobs=jobs, shares=shares):
             yield item, what or "the process that carried it out was killed; the same command goes on"
 
 

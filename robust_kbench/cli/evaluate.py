@@ -49,7 +49,13 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="Draw the times of each timed record into this folder.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one record per line and nothing else.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Evaluations at once; measurements take turns.")] = 1,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Evaluations at once, each on a GPU of its own where there are several; else measurements take turns.",
+        ),
+    ] = 1,
 ) -> None:
     """Judge submissions. Exit code: 0 all passed, 1 some not, 2 a wrong request or file, 3 our own failure."""
     from robust_kbench.cli.case_text import parse_case

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import atexit
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
+from robust_kbench import side_by_side
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job
-from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.devices import open_device
+from robust_kbench.errors import HarnessError, SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.progress import Progress as Listener
@@ -27,7 +29,10 @@ def run(
     parallel: int,
     pool: WarmPool,
 ) -> Iterator[tuple[Job, RunRecord | str]]:
-    """Each job with its record, or with the message of an error in its files, in order."""
+    """Each job with its record, or with the message of an error in its files: as they are ready.
+
+    Raises HarnessError where the process that was at one of several has been killed.
+    """
     if parallel > 1 and len(jobs) > 1:
         pool.close()
         yield from _run_parallel(jobs, device, tier, seed, case, parallel)
@@ -51,22 +56,25 @@ def _evaluate(
 def _run_parallel(
     jobs: Sequence[Job], device: str, tier: Tier, seed: int | None, case: int | Case | None, parallel: int
 ) -> Iterator[tuple[Job, RunRecord | str]]:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(parallel, mp_context=context, initializer=_open, initargs=(device,)) as executor:
-        pending = [executor.submit(_evaluate_here, job, tier, seed, case) for job in jobs]
-        for job, future in zip(jobs, pending, strict=True):
-            yield job, future.result()
+    """On GPUs of their own where there are several. Who shares a processor shares its memory: those take turns."""
+    opened = open_device(device)
+    shares = side_by_side.shares_of(opened, parallel) if opened.kind == "cuda" else []
+    work = partial(_evaluate_here, device=opened.kind, tier=tier, seed=seed, case=case)
+    with bar(f"{len(shares) or parallel} at once") as listener:
+        ended = side_by_side.each(work, jobs, jobs=parallel, shares=shares)
+        for number, (job, result) in enumerate(ended, start=1):
+            if result is None:
+                raise HarnessError(f"{job.path}: the process that judged it was killed; what was stored before stays")
+            listener("evaluated", number, len(jobs))
+            yield job, result
 
 
-_evaluator: Evaluator | None = None
+_EVALUATORS: list[Evaluator] = []
+"""Of a process that evaluates beside others: one."""
 
 
-def _open(device: str) -> None:
-    """One evaluator per process of the pool; its warm processes die with it."""
-    global _evaluator
-    _evaluator = Evaluator(device)
-
-
-def _evaluate_here(job: Job, tier: Tier, seed: int | None, case: int | Case | None) -> RunRecord | str:
-    assert _evaluator is not None
-    return _evaluate(_evaluator, job, tier, seed, case, silent)
+def _evaluate_here(job: Job, *, device: str, tier: Tier, seed: int | None, case: int | Case | None) -> RunRecord | str:
+    if not _EVALUATORS:
+        _EVALUATORS.append(Evaluator(device))
+        atexit.register(_EVALUATORS[0].close)
+    return _evaluate(_EVALUATORS[0], job, tier, seed, case, silent)

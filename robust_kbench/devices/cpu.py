@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal
 
@@ -28,8 +28,10 @@ class CpuDevice:
     starts_at_once = 1
     judging_threads = 1
     judging_place = "cpu"
+    felt_cores: Collection[int] | None = None
+    """Where others' work is felt: on all, as they share the cache and the memory bus."""
     spare_cores = 0
-    """Which others may use without being felt; of two cores, or of a shared cache and memory bus, none."""
+    """How many of these others may use without being felt."""
 
     def __init__(self) -> None:
         cores = sorted(os.sched_getaffinity(0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Literal
 
@@ -31,7 +31,8 @@ class CudaDevice:
         self.handshake: Literal["spin", "blocking"] = host.handshake
         self.pool_bytes = host.pool_bytes
         # The host's cores have little else to do while kernels run on the device, and outputs are large.
-        cores = len(os.sched_getaffinity(0))
+        self.felt_cores: Collection[int] | None = os.sched_getaffinity(0)
+        cores = len(self.felt_cores)
         self.judging_threads = max(1, min(_MAX_JUDGING_THREADS, cores - 1))
         self.spare_cores = max(0, cores - self.judging_threads - 2)  # one for the judge's clock, one for the worker
         self.pinned = contextlib.nullcontext

@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -76,10 +77,16 @@ def _field(path: Path, name: str) -> int:
     return next((int(words[1]) for words in lines if words[:1] == [name]), 0)
 
 
-def busy_seconds() -> float:
-    """Processor time that everybody on this machine has used since boot."""
-    user, nice, system, _, _, irq, softirq, *_ = map(int, _read(Path("/proc/stat")).split("\n")[0].split()[1:])
-    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+def busy_seconds(cores: Collection[int] | None = None) -> float:
+    """Processor time that everybody has used since boot on `cores`, by default on all of this machine's."""
+    names = {"cpu"} if cores is None else {f"cpu{core}" for core in cores}
+    lines = (line.split() for line in _read(Path("/proc/stat")).splitlines())
+    return sum(_busy_ticks(words[1:]) for words in lines if words and words[0] in names) / os.sysconf("SC_CLK_TCK")
+
+
+def _busy_ticks(fields: Sequence[str]) -> int:
+    user, nice, system, _, _, irq, softirq, *_ = map(int, fields)
+    return user + nice + system + irq + softirq
 
 
 def _size(text: str) -> int:

@@ -91,6 +91,15 @@ def first_visible(environment: Mapping[str, str] = os.environ) -> str:
     return environment.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip() or "0"
 
 
+def visible(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """All devices that CUDA shows, as CUDA_VISIBLE_DEVICES names them. Raises OSError or SubprocessError."""
+    chosen = environment.get("CUDA_VISIBLE_DEVICES")
+    if chosen is not None:
+        return [name.strip() for name in chosen.split(",") if name.strip()]
+    command = ["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.split()
+
+
 def open_source(device: str) -> Source:
     """NVML if it is installed and finds the device, else nvidia-smi."""
     with contextlib.suppress(Exception):  # not installed, no driver, or a driver that is older than the library

@@ -16,7 +16,8 @@ from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from robust_kbench import core_shares
+from robust_kbench import machine_shares
+from robust_kbench.machine_shares import Share
 from robust_kbench.redteam.corpus import GROUPS, Attack, Group, Honest, Specimen
 from robust_kbench.redteam.trial import BROKEN, Ending, Proving
 
@@ -72,8 +73,8 @@ def run(
     twins = {specimen.name: specimen for specimen in honest}
     orders = [_Order(attack, twins[attack.header.twin], arm, ablate) for attack in attacks]
     orders += [_Order(specimen, None, False, False) for specimen in honest]
-    shares = core_shares.shares_of(sorted(os.sched_getaffinity(0)), jobs)
-    is_crowded = min(map(len, shares)) < core_shares.FOR_TIMING
+    shares = machine_shares.of_cores(sorted(os.sched_getaffinity(0)), jobs)
+    is_crowded = not all(share.is_enough_for_timing for share in shares)
     alone = [order for order in orders if is_crowded and order.needs_a_quiet_machine]
     for order, trials in _beside_each_other([order for order in orders if order not in alone], shares):
         if trials.armed is not None and not trials.is_armed and not trials.defended.succeeded:
@@ -86,9 +87,9 @@ def run(
                 yield _carry_out(order, proving)
 
 
-def _beside_each_other(orders: Sequence[_Order], shares: Sequence[list[int]]) -> Iterator[tuple[_Order, Trials]]:
+def _beside_each_other(orders: Sequence[_Order], shares: Sequence[Share]) -> Iterator[tuple[_Order, Trials]]:
     context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
-    free: SimpleQueue[list[int]] = context.SimpleQueue()
+    free: SimpleQueue[Share] = context.SimpleQueue()
     for share in shares:
         free.put(share)
     with (
@@ -104,9 +105,9 @@ def _beside_each_other(orders: Sequence[_Order], shares: Sequence[list[int]]) ->
 _here: Proving | None = None
 
 
-def _prepare(free: SimpleQueue[list[int]], folder: str) -> None:
+def _prepare(free: SimpleQueue[Share], folder: str) -> None:
     global _here
-    core_shares.settle(free.get(), folder)
+    machine_shares.settle(free.get(), folder)
     _here = Proving().__enter__()
 
 

@@ -405,10 +405,10 @@ class TimingSession:
             self._result.findings.append(finding)
 
     def _usage(self) -> float:
-        """Processor seconds of everybody else on this machine since boot, to within clock ticks."""
+        """Processor seconds of everybody else since boot where they are felt, to within clock ticks."""
         members = [pid for worker in self._workers.values() for pid in worker.tree()]
         own = time.process_time() + sum(map(_processor_seconds, members))
-        return machine.busy_seconds() - own
+        return machine.busy_seconds(self._device.felt_cores) - own
 
 
 def _processor_seconds(pid: int) -> float:

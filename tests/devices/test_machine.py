@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from robust_kbench.devices.machine import facts, harness_digest
+import pytest
+
+from robust_kbench.devices import machine
+from robust_kbench.devices.machine import busy_seconds, facts, harness_digest
 
 
 def _package(folder: Path, name: str = "judge.py", text: str = "LIMIT = 1\n") -> Path:
@@ -22,3 +26,22 @@ def test_the_digest_of_the_harness_tells_every_edit_and_every_name(tmp_path: Pat
 
 def test_a_record_says_which_harness_judged() -> None:
     assert facts()["harness"] == harness_digest()
+
+
+_STAT = """cpu  600 0 300 9000 50 20 30 0 0 0
+cpu0 100 0 100 3000 10 10 10 0 0 0
+cpu1 200 0 100 3000 20 10 10 0 0 0
+cpu10 300 0 100 3000 20 0 10 0 0 0
+intr 1 2 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("cores", "ticks"), [(None, 950), ({0}, 220), ({1}, 320), ({0, 10}, 630)], ids=["all", "0", "1", "0 and 10"]
+)
+def test_time_is_busy_on_the_cores_that_are_asked_for(
+    cores: set[int] | None, ticks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "_read", lambda _: _STAT)
+    monkeypatch.setattr(os, "sysconf", lambda _: 100)
+    assert busy_seconds(cores) == pytest.approx(ticks / 100)

@@ -104,6 +104,19 @@ def test_the_device_that_cuda_shows_first_is_asked(visible: str, opened: int | s
     assert library.opened == [opened]
 
 
+def test_all_devices_that_are_visible_are_listed_as_they_were_chosen() -> None:
+    assert nvml.visible({"CUDA_VISIBLE_DEVICES": "3, GPU-1234"}) == ["3", "GPU-1234"]
+    assert nvml.visible({"CUDA_VISIBLE_DEVICES": ""}) == []
+
+
+def test_where_none_was_chosen_all_are_listed_by_unique_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = tmp_path / "nvidia-smi"
+    command.write_text('#!/bin/sh\n[ "$*" = "--query-gpu=uuid --format=csv,noheader" ] && printf "GPU-1\\nGPU-2\\n"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert nvml.visible({}) == ["GPU-1", "GPU-2"]
+
+
 def test_no_fact_names_the_device_itself() -> None:
     assert "GPU-1234" not in str(Nvml(Library(), "0").facts())
     assert nvml.digest("GPU-1234") != nvml.digest("GPU-1235")

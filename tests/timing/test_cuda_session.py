@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +16,7 @@ from specimens import load_made_task, make_case
 
 from robust_kbench import guards
 from robust_kbench.cases.bank import Bank
+from robust_kbench.devices import machine
 from robust_kbench.guards import agreement
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.oracle.reference import Reference
@@ -41,6 +43,7 @@ class Device:
 
     kind, copies_out, starts_at_once, spare_cores, judging_place = "cuda", True, 2, 0, "cpu"
     complaint, evict = "", None
+    felt_cores: Collection[int] | None = None
     pinned = nullcontext
 
     def sweep(self) -> None:
@@ -182,6 +185,17 @@ def test_forged_events_are_found_by_the_slope_of_the_judges_clock() -> None:
     facts = run(Caller(forge)).agreement
     assert facts is not None
     assert [finding.evidence["test"] for finding in agreement.inspect(facts)] == ["T5"]
+
+
+@pytest.mark.parametrize(("felt", "is_quiet"), [({7}, False), ({5}, True)], ids=["on our cores", "elsewhere"])
+def test_others_disturb_on_the_cores_where_they_are_felt(
+    felt: set[int], is_quiet: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = Device()
+    device.felt_cores = felt
+    busy_s = {5: lambda: 0.0, 7: lambda: 50 * time.monotonic()}  # of the others: 50 cores, and our own are subtracted
+    monkeypatch.setattr(machine, "busy_seconds", lambda cores: sum(busy_s[core]() for core in cores))
+    assert run(Caller(), device).as_record(0).is_quiet is is_quiet
 
 
 def test_a_device_that_was_disturbed_is_told() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from robust_kbench import core_shares, machine_lock
+from robust_kbench import machine_lock, machine_shares
+from robust_kbench.machine_shares import Share
 
 
 @pytest.mark.parametrize(
@@ -22,12 +23,21 @@ from robust_kbench import core_shares, machine_lock
     ],
 )
 def test_every_process_has_cores_of_its_own(cores: list[int], jobs: int, shares: list[list[int]]) -> None:
-    assert core_shares.shares_of(cores, jobs) == shares
+    assert [list(share.cores) for share in machine_shares.of_cores(cores, jobs)] == shares
+
+
+def test_every_process_has_a_gpu_of_its_own_and_there_are_no_more_processes_than_gpus() -> None:
+    assert machine_shares.of_gpus(["GPU-a", "GPU-b"], range(8), 5) == [
+        Share((0, 1, 2, 3), "GPU-a"),
+        Share((4, 5, 6, 7), "GPU-b"),
+    ]
+    assert machine_shares.of_gpus(["0", "1", "2"], range(4), 2) == [Share((0, 1), "0"), Share((2, 3), "1")]
+    assert machine_shares.of_gpus([], range(4), 2) == []
 
 
 def _measure_beside(folder: str) -> tuple[set[int], str, str]:
     """In a process of its own, as settling is for good."""
-    core_shares.settle(sorted(os.sched_getaffinity(0))[:1], folder)
+    machine_shares.settle(Share(tuple(sorted(os.sched_getaffinity(0))[:1])), folder)
     with machine_lock.quiet():
         return os.sched_getaffinity(0), tempfile.gettempdir(), os.environ["TMPDIR"]
 
