@@ -10,6 +10,8 @@ from robust_kbench.schema.record import EAGER, Tier
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 COMPILE = "compile"
+WIDE = "float32_inside"
+"""A task's name for its operator with wider sums. On a GPU PyTorch adds some halves as halves, which is refused."""
 _COMPILED = """import torch
 from reference import reference
 
@@ -19,11 +21,11 @@ compiled = torch.compile(reference, dynamic=False)
 
 
 def baselines_for(task: LoadedTask, tier: Tier) -> list[Submission]:
-    """What the candidate is measured against: eager alone on tier quick, everything otherwise."""
+    """What the candidate is measured against: everything; on tier quick eager alone, and what stands in for it."""
     eager = _baseline(task, EAGER, "reference.py::reference")
-    if tier == "quick":
-        return [eager]
     named = [_baseline(task, name, entry) for name, entry in task.spec.baselines.items()]
+    if tier == "quick":
+        return [eager, *(each for each in named if each.name == WIDE)]
     return [eager, _baseline(task, COMPILE, "compiled.py::compiled", {"compiled.py": _COMPILED}), *named]
 
 

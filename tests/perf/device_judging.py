@@ -3,8 +3,9 @@
     python tests/perf/device_judging.py [--place cuda] [--seconds S] [TASK...]
 
 For each dtype and each distribution of timed calls a right answer (PyTorch's own, on the device) and a wrong one are
-judged in both places; a row is printed where the device accepts what the host refuses, or something is raised, and at
-last how often it accepts right answers, and how long both took. Exit code 1 if any row was printed.
+judged in both places; a row is printed where the device accepts what the host refuses, where the host refuses PyTorch,
+or something is raised, and at last how often the device accepts right answers, and how long both took. Exit code 1 if
+the device has accepted too much or anything was raised.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ class Looked:
     def is_sound(self) -> bool:
         """Whether nothing is accepted there that is refused here."""
         return all(there != "passed" or here == "passed" for here, there in zip(self.here, self.there, strict=True))
+
+    @property
+    def is_right(self) -> bool:
+        """Whether PyTorch's own answer, made on the device, passes here: if not, no baseline of it can be timed."""
+        return self.here[0] == "passed"
 
 
 def cases_of(task: LoadedTask) -> Iterator[Case]:
@@ -81,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("tasks", nargs="*")
     asked = parser.parse_args(arguments)
     names, until = asked.tasks or task_names(), time.monotonic() + asked.seconds
-    accepted, looks, unsound, here, there = 0, 0, 0, 0.0, 0.0
+    accepted, looks, refused, unsound, here, there = 0, 0, 0, 0, 0.0, 0.0
     for number, name in enumerate(names):
         if time.monotonic() > until:
             print(f"no time was left for {len(names) - number} tasks, from {name} on")
@@ -98,11 +104,12 @@ def main(arguments: Sequence[str]) -> int:
                 continue
             here, there = here + looked.seconds_here, there + looked.seconds_there
             accepted, looks = accepted + (looked.there[0] == "passed"), looks + 1
-            unsound += not looked.is_sound
-            if not looked.is_sound:
+            unsound, refused = unsound + (not looked.is_sound), refused + (not looked.is_right)
+            if not (looked.is_sound and looked.is_right):
                 print(f"{name} {case}: here {looked.here}, there {looked.there}", flush=True)
     print(
-        f"{accepted} of {looks} right answers accepted there, {unsound} unsound; {here:.1f} s here, {there:.1f} there"
+        f"{accepted} of {looks} right answers accepted there, {refused} refused here, {unsound} unsound; "
+        f"{here:.1f} s here, {there:.1f} there"
     )
     return int(unsound > 0)
 

@@ -15,3 +15,8 @@ def reference(value: torch.Tensor, column: torch.Tensor, start: torch.Tensor, x:
     row = torch.searchsorted(start, torch.arange(len(value), device=start.device), right=True) - 1
     terms = value.unsqueeze(1) * x[column]
     return x.new_zeros(rows, x.shape[1]).index_add_(0, row.clamp(max=rows - 1), terms)
+
+
+def float32_inside(value: torch.Tensor, column: torch.Tensor, start: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """The same with float32 sums, rounded once."""
+    return reference(value.float(), column, start, x.float()).to(x.dtype)

@@ -9,3 +9,8 @@ def reference(values: torch.Tensor, segment: torch.Tensor, num_segments: int) ->
     A segment without rows sums to zero.
     """
     return values.new_zeros(num_segments, values.shape[1]).index_add(0, segment, values)
+
+
+def float32_inside(values: torch.Tensor, segment: torch.Tensor, num_segments: int) -> torch.Tensor:
+    """The same with float32 sums, rounded once."""
+    return reference(values.float(), segment, num_segments).to(values.dtype)
