@@ -12,7 +12,8 @@ _SCHEDULES = ("forward", "reverse", "shuffled")
 # A quiet NaN in float32 and float16, and an everyday number: what was never written shows as one or as the other.
 _NAN, _NUMBER = 0x7FA5A5A5, 0xC2F6E979
 _WORK_LIMIT = 4_000_000_000
-_CPU_SECONDS = 10
+_CPU_SECONDS = 30
+"""Half of the time that a call may take: what the budget of drawn cases allows takes up to 10 s under the checker."""
 _SMALL_BYTES = 4 << 20
 """The checker remembers some forty bytes for each byte of a tensor."""
 
