@@ -198,6 +198,7 @@ LAUGHS = "".join(f"{letter}: &{letter} [{', '.join([before] * 9)}]\n" for before
 ))  # fmt: skip
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "header",
     [

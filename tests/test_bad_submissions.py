@@ -195,6 +195,7 @@ def test_a_submission_cannot_kill_the_processes_that_watch_it(evaluator: Evaluat
     assert (record.status, record.reason) == ("crashed", "ended by itself with exit code 7 before it had answered")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("source", "language", "reason"),
     [

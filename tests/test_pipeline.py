@@ -99,6 +99,7 @@ def test_a_kernel_that_wastes_time_is_slower_than_eager(evaluator: Evaluator, su
     assert score(record)["float32"].speedup.value < 0.5
 
 
+@pytest.mark.rotating
 def test_triton_is_interpreted_and_not_timed(evaluator: Evaluator, submit: Submit) -> None:
     submission = submit(TRITON_ALL, language="triton", abi="destination")
     record = evaluator.evaluate(submission, tier="quick")

@@ -57,6 +57,7 @@ def test_a_task_is_collected_as_spec_references_and_kernels(tree: Path) -> None:
     assert "tasks/norm/rmsnorm/task.yaml::kernel[cpp_simd]" in done.stdout
 
 
+@pytest.mark.rotating
 @pytest.mark.skipif(CudaDevice.is_present(), reason="everything is timed on a GPU")
 def test_kernels_that_are_timed_here_can_be_left_for_a_quiet_machine(tree: Path) -> None:
     timed, others = (
@@ -118,6 +119,7 @@ def test_a_submission_of_the_command_line_is_judged_with_the_task(tree: Path) ->
     assert "reproduce kbench evaluate" in done.stdout
 
 
+@pytest.mark.rotating
 def test_the_fast_lane_keeps_every_spec_and_a_share_of_the_rest(tree: Path) -> None:
     full = run_pytest("tasks", "--collect-only", cwd=tree).stdout.splitlines()
     fast = run_pytest("tasks", "--collect-only", "--lane", "fast", cwd=tree).stdout.splitlines()
@@ -126,6 +128,7 @@ def test_the_fast_lane_keeps_every_spec_and_a_share_of_the_rest(tree: Path) -> N
     assert set(nodes[1]) < set(nodes[0])
 
 
+@pytest.mark.rotating
 def test_the_quick_lane_keeps_every_kernel_and_one_reference(tree: Path) -> None:
     full, quick = (
         [line for line in run_pytest("tasks", "--collect-only", "--lane", lane, cwd=tree).stdout.splitlines()]

@@ -204,6 +204,7 @@ def test_a_failure_among_the_tried_ones_is_shrunk_too() -> None:
     assert found.examples <= FULL.examples + SHRINK_RUNS
 
 
+@pytest.mark.rotating
 def test_one_seed_tries_the_same_cases_and_another_one_others() -> None:
     ran = []
     for seed in (5, 5, 6):
@@ -232,6 +233,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return pass_by
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("tier", ["full", "final"])
 @pytest.mark.parametrize("seconds", [9.9, 1000.0])
 def test_a_kernel_that_sleeps_in_every_call_is_searched_as_often_as_a_rank_needs_and_no_longer(
@@ -290,6 +292,7 @@ def test_nothing_is_left_in_the_current_folder(tmp_path: Path, monkeypatch: pyte
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("source", "status"),
     [

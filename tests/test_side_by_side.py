@@ -51,6 +51,7 @@ def gpu_and_cores(_: int) -> tuple[str, set[int]]:
         return os.environ["CUDA_VISIBLE_DEVICES"], os.sched_getaffinity(0)
 
 
+@pytest.mark.rotating
 def test_each_process_measures_on_a_share_of_its_own_while_somebody_else_measures() -> None:
     core = min(os.sched_getaffinity(0))
     with machine_lock.quiet():

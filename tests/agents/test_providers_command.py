@@ -283,6 +283,7 @@ def pids(file: Path) -> list[int]:
     return [int(word) for word in file.read_text().split()]
 
 
+@pytest.mark.rotating
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     started = time.monotonic()
     asked = provider(tmp_path, FAMILY + "time.sleep(600)", str(tmp_path / "pids"), timeout_s=2.0, attempts=3)
@@ -304,6 +305,7 @@ def test_a_child_that_outlives_its_program_is_ended_and_not_waited_for(tmp_path:
     assert has_ended(int(reply.text))
 
 
+@pytest.mark.rotating
 def test_a_program_that_ignores_signals_is_ended(tmp_path: Path) -> None:
     program = "import signal\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\n" + FAMILY + "time.sleep(600)"
     failure(provider(tmp_path, program, str(tmp_path / "pids"), timeout_s=2.0))

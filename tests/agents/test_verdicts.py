@@ -180,6 +180,7 @@ def named_unless_deadly(submission: Submission) -> str:
     return submission.name.upper()
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_who_kills_a_judge_costs_the_others_nothing(jobs: int) -> None:
     submissions = {name: KERNEL.model_copy(update={"name": name}) for name in ("a", "deadly", "b", "c")}

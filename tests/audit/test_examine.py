@@ -50,6 +50,7 @@ def test_a_mutant_that_passes_refuses_the_task(tmp_path: Path) -> None:
     assert "mutant plus_one passes: errors " in faults(write_task(tmp_path, bank=bank))
 
 
+@pytest.mark.rotating
 def test_an_honest_variant_that_fails_refuses_the_task(tmp_path: Path) -> None:
     bank = BANK.replace("return weight * x", "return weight * x * 1.001")
     message = faults(write_task(tmp_path, bank=bank))
@@ -125,6 +126,7 @@ def test_a_line_says_who_is_admitted_and_why_not(found: list[Examination]) -> No
     assert "  fault    zeros is always the right answer" in bad
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "change",
     ["", "return x * weight + 1=return weight * x * (1 + 2 ** -23)", "return weight * x=return weight * x * 1.001"],

@@ -13,11 +13,13 @@ from robust_kbench.audit.session import examine_all, in_processes
 from robust_kbench.errors import SpecError
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_come_in_the_order_of_the_calls(jobs: int) -> None:
     assert list(in_processes(divmod, [(7, 2), (9, 4), (5, 5)], jobs)) == [(3, 1), (2, 1), (1, 0)]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("wanted", [1, 3], ids=["left early", "to the end"])
 def test_no_process_outlives_the_results(wanted: int) -> None:
     results = in_processes(divmod, [(7, 2), (9, 4), (5, 5)], 2)

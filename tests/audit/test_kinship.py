@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from written_task import BANK, write_task
 
 from robust_kbench.audit.examine import examine
@@ -33,6 +34,7 @@ def dropout(folder: Path, *properties: dict[str, str]) -> LoadedTask:
     return write_task(folder, REFERENCE, None, inputs=INPUTS, outputs=OUTPUTS, properties=list(properties))
 
 
+@pytest.mark.rotating
 def test_a_variant_that_ignores_its_seed_passes_where_each_answer_stands_alone(tmp_path: Path) -> None:
     found = examine(dropout(tmp_path), "float32").faults
     assert any(fault.startswith("non-answer seed_ignored passes") for fault in found)

@@ -40,6 +40,7 @@ def test_inputs_have_the_shapes_and_dtypes_of_the_case() -> None:
     }
 
 
+@pytest.mark.rotating
 def test_no_two_calls_have_values_in_common() -> None:
     # Not moved by some places either: a kernel could find out by how many, and keep what it has computed of them.
     calls = [tensors["x"].flatten() for tensors in drawn("norm/rmsnorm", 12)]

@@ -108,6 +108,7 @@ def test_in_a_full_suite_every_dtype_meets_every_distribution(dense: bool) -> No
     assert {key: set(SPECS[key[0]].distributions) - found for key, found in met.items()} == dict.fromkeys(met, set())
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("dense", [False, True], ids=["strided", "dense"])
 def test_even_a_quick_suite_meets_every_distribution(dense: bool) -> None:
     met = {name: {case.distribution for case in _drawn(task, 11, dense=dense)} for name, task in SPECS.items()}

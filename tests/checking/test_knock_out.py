@@ -110,6 +110,7 @@ def test_the_open_track_does_not_change_a_digest(submit: Submit) -> None:
     assert submit(HONEST, language="triton", track="custom").digest != plain.digest
 
 
+@pytest.mark.rotating
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on the PATH; install the CUDA toolkit")
 def test_what_nvcc_builds_launches_through_us(submit: Submit, tmp_path: Path) -> None:
     """Without a device it cannot be run here: see tests/perf/gpu_trials.py."""

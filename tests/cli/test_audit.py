@@ -37,6 +37,7 @@ def unsound(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.rotating
 def test_a_sound_task_is_admitted() -> None:
     done = audit("norm/rmsnorm", "--dtype", "float32")
     assert done.returncode == 0, done.stdout
@@ -45,6 +46,7 @@ def test_a_sound_task_is_admitted() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.rotating
 def test_an_unsound_one_is_refused_with_the_reason(unsound: Path) -> None:
     done = audit(unsound, "--dtype", "float32")
     assert done.returncode == 1

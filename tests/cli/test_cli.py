@@ -51,6 +51,7 @@ def test_an_unknown_pattern_says_what_to_do() -> None:
     assert done.stderr == "error: no task matches 'nothing'; `kbench tasks` lists all\n"
 
 
+@pytest.mark.rotating
 def test_json_prints_one_record_and_nothing_else(tmp_path: Path) -> None:
     folder = write_submission(tmp_path / "zeros", ZEROS)
     done = kbench("evaluate", folder, "--device", "cpu", "--tier", "quick", "--json")

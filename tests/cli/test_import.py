@@ -52,6 +52,7 @@ def test_with_only_sound_problems_the_exit_code_is_zero_and_a_second_import_keep
     assert written == {path: path.stat().st_mtime_ns for path in (checkout / "into").rglob("*.yaml")}
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -56,6 +56,7 @@ def test_a_page_is_printed_for_a_submission(tmp_path: Path) -> None:
     assert "\n  submission " in printed
 
 
+@pytest.mark.rotating
 def test_a_single_file_needs_its_task_and_json_is_one_object(tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(PYTHON.replace("(x, weight)", "(x, weight, y)").replace("return ", "y.copy_(").rstrip() + ")\n")

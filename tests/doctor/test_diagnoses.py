@@ -169,6 +169,7 @@ def test_a_machine_without_a_gpu_has_one_line_and_can_judge() -> None:
     assert can_judge([found])
 
 
+@pytest.mark.rotating
 def test_a_gpu_is_examined_with_the_tools_around_it() -> None:
     facts = {"device": "NVIDIA H200", "memory": "143771 MiB", "driver": "580.65.06", "sm_clock_max": "1980 MHz"}
     found = {each.name: each for each in gpu.examine(facts)}
@@ -398,6 +399,7 @@ def test_a_program_that_fails_hangs_or_is_absent_says_nothing() -> None:
     assert output_of(["/no/such/program"]) == ""
 
 
+@pytest.mark.rotating
 def test_whatever_is_not_ok_comes_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = list(examine())

@@ -69,6 +69,7 @@ def lane(chosen: tuple[Bug, ...]) -> list[object]:
     return list(parameters)
 
 
+@pytest.mark.rotating
 @needs_compiler
 @pytest.mark.parametrize("bug", lane(bugs.ALL))
 def test_the_checker_names_the_bug_and_its_line_at_every_schedule(bug: Bug, tmp_path: Path) -> None:
@@ -80,6 +81,7 @@ def test_the_checker_names_the_bug_and_its_line_at_every_schedule(bug: Bug, tmp_
         assert any(defect.kind == kind and defect.line in lines for defect in defects), (kind, sorted(lines), defects)
 
 
+@pytest.mark.rotating
 @needs_compiler
 @pytest.mark.parametrize("bug", lane(bugs.ALL))
 def test_the_repaired_kernel_is_right_and_has_no_finding_at_any_schedule(bug: Bug, tmp_path: Path) -> None:

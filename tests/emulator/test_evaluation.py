@@ -93,6 +93,7 @@ def test_a_read_beyond_a_tensor_is_found_although_the_answer_is_right(evaluator:
     assert "out_of_bounds_global" in finding.message
 
 
+@pytest.mark.rotating
 def test_a_wrong_formula_is_incorrect_and_no_undefined_behaviour(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluated(evaluator, submit, "1e-6f", "1e-1f", tier="full")
     assert (record.status, record.findings) == (Status.INCORRECT, ())
@@ -104,6 +105,7 @@ def test_a_wild_pointer_is_explained_and_ends_nobody_else(evaluator: Evaluator, 
     assert record.findings[0].evidence["line"] == line_of("sums[threadIdx.x] = sum;")
 
 
+@pytest.mark.rotating
 def test_a_result_that_depends_on_the_order_of_threads_is_explained_at_tier_quick(
     evaluator: Evaluator, submit: Submit
 ) -> None:
@@ -137,6 +139,7 @@ def test_what_turns_out_at_run_time_to_be_impossible_is_unsupported(evaluator: E
     assert "compute capability 9.0" in record.reason
 
 
+@pytest.mark.rotating
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on the PATH")
 def test_a_function_that_only_nvcc_knows_is_unsupported(evaluator: Evaluator, submit: Submit) -> None:
     fence = "    __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_DEVICE);\n    float scale ="

@@ -60,6 +60,7 @@ def worker() -> Iterator[Worker]:
         yield shared
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("kernel", _cases())
 def test_agrees_with_its_reference_at_every_schedule(kernel: Kernel, builds: Builds, worker: Worker) -> None:
     _run(kernel, builds, worker, emulated.PLAIN)

@@ -29,6 +29,7 @@ def _minor_faults(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[7])
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(("calls_of_heap", "is_faulted_in"), [(0, True), (4, False)])
 def test_the_pages_of_results_are_there_before_the_first_call(
     submit: Submit, calls_of_heap: int, is_faulted_in: bool

@@ -77,6 +77,7 @@ def test_threads_are_counted_over_all_processes(
     assert _end(evaluator, submit, both) == ("crashed", "started more than 6 threads")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("at_birth", "later", "end"),
     [

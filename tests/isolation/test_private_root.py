@@ -45,6 +45,7 @@ def judge(*submissions: str) -> list[tuple[str, str, str, list[str]]]:
     return results
 
 
+@pytest.mark.rotating
 def test_what_is_the_users_is_not_there_and_what_a_kernel_needs_is(tmp_path: Path) -> None:
     secret = tmp_path / "records.jsonl"
     secret.write_text("forty-two")
@@ -64,6 +65,7 @@ def test_what_is_the_users_is_not_there_and_what_a_kernel_needs_is(tmp_path: Pat
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.rotating
 def test_a_compiler_works_there_and_includes_nothing_of_the_users(tmp_path: Path) -> None:
     secret = tmp_path / "records.jsonl"
     secret.write_text("the answer is forty-two")

@@ -110,6 +110,7 @@ def _evaluations(source: str, x: torch.Tensor, monkeypatch: pytest.MonkeyPatch) 
     return len(calls)
 
 
+@pytest.mark.rotating
 def test_a_large_elementwise_op_is_known_by_one_more_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.randn(1 << 20, 3)
     alone = _evaluations("def reference(x, weight):\n    return (x * weight)[:, 0].exp()\n", x, monkeypatch)

@@ -39,6 +39,7 @@ def test_the_other_tails_are_those_of_their_laws() -> None:
     assert tails.kolmogorov(0.1, 400) == pytest.approx(stats.kstwobign.sf(2.0))
 
 
+@pytest.mark.rotating
 def test_judging_anything_else_imports_no_scipy() -> None:
     program = "import sys, robust_kbench.oracle.verdict; print([name for name in sys.modules if name == 'scipy'])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

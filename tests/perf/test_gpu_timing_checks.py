@@ -86,6 +86,7 @@ def test_a_check_that_fails_is_in_the_report_and_costs_the_others_nothing(
     assert gpu_timing_checks.main(["--out", str(tmp_path), "--only", "power"]) == 0
 
 
+@pytest.mark.rotating
 def test_a_check_runs_in_a_process_of_its_own_and_here_says_that_there_is_no_device() -> None:
     import torch
 

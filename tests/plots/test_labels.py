@@ -37,6 +37,7 @@ def test_what_is_shown_of_a_name(name: str, shown: str) -> None:
     assert visible(name, 13) == shown
 
 
+@pytest.mark.rotating
 def test_a_long_name_costs_no_more_than_its_length() -> None:
     assert visible("x" * 3_000_000, 20_000) == "x" * 19_999 + "…"
 

@@ -55,6 +55,7 @@ def test_code_output_and_file_of_a_tool_come_back(tmp_path: Path) -> None:
     assert found == device_tools.Outcome(3, "said\n", "kept")
 
 
+@pytest.mark.rotating
 def test_a_tool_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     program = "import os, time\nos.fork()\nopen('written', 'a').write(f'{os.getpid()} ')\ntime.sleep(600)"
     found = run(tmp_path, program, timeout_s=3)

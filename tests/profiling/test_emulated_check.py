@@ -70,6 +70,7 @@ def test_a_wrong_answer_without_undefined_behaviour_is_told(submit: Submit) -> N
     assert report.notes[0].startswith("the case came out incorrect: ")
 
 
+@pytest.mark.rotating
 def test_what_cannot_be_emulated_costs_one_line(submit: Submit) -> None:
     device = open_device("cpu")
     with WarmPool() as pool:

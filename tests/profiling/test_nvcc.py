@@ -33,6 +33,7 @@ def heavy(submit: Submit) -> Submission:
     return submit(SOURCE, language="cuda", abi="c")
 
 
+@pytest.mark.rotating
 @needs_nvcc
 def test_every_dtype_and_architecture_is_compiled_without_a_device(heavy: Submission, tmp_path: Path) -> None:
     report, cubins = nvcc.compile_kernels(heavy, TASK, ["float32", "float16"], ["sm_80", "sm_90"], tmp_path)

@@ -45,6 +45,7 @@ def activity(start_us: float, duration_us: float, **changes: object) -> dict[str
     return {"kind": "kernel", "name": "f", "start_us": start_us, "duration_us": duration_us, **sizes, **changes}
 
 
+@pytest.mark.rotating
 def test_the_operators_of_a_python_submission_are_listed_with_their_calls(run: Run, submit: Submit) -> None:
     report = run(submit(python("return torch.sin(torch.sin(x)) * weight")))
     calls = {row.name: row.calls for row in report.operators}
@@ -53,6 +54,7 @@ def test_the_operators_of_a_python_submission_are_listed_with_their_calls(run: R
     assert report.notes == ()
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("abi", ["value", "destination"])
 def test_both_ways_of_being_called_are_profiled(run: Run, submit: Submit, abi: str) -> None:
     parameters = "x, weight" if abi == "value" else "x, weight, y"
@@ -61,6 +63,7 @@ def test_both_ways_of_being_called_are_profiled(run: Run, submit: Submit, abi: s
     assert {row.name: row.calls for row in report.operators}["aten::mul"] == 5
 
 
+@pytest.mark.rotating
 def test_compiled_code_has_no_operators_and_is_timed_as_a_whole(run: Run, submit: Submit) -> None:
     report = run(submit(native(CPP_ANSWER), language="cpp", abi="c"))
     (row,) = report.operators

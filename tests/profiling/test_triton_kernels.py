@@ -83,12 +83,14 @@ def test_an_error_of_the_compiler_is_a_failure(submit: Submit, tmp_path: Path) -
     assert cubins == []
 
 
+@pytest.mark.rotating
 def test_host_code_that_wants_a_real_device_is_no_failure(submit: Submit, tmp_path: Path) -> None:
     report, _ = compiled(kernel(submit, host="assert x.is_cuda, 'needs a GPU'"), tmp_path)
     assert report.failure == ""
     assert report.notes[-1] == "not compiled ahead of time: float32: AssertionError: needs a GPU"
 
 
+@pytest.mark.rotating
 def test_a_submission_that_launches_nothing_is_told_so(submit: Submit, tmp_path: Path) -> None:
     report, _ = compiled(kernel(submit, host="return"), tmp_path)
     assert report.notes[-1] == "float32: the submission launches no Triton kernel"
@@ -114,6 +116,7 @@ def test_a_forged_list_of_kernels_is_refused(tmp_path: Path, text: str) -> None:
         triton_kernels.read_manifest(tmp_path / "kernels.json")
 
 
+@pytest.mark.rotating
 @pytest.mark.skipif(not landlock.is_available(), reason="this machine has no landlock")
 def test_host_code_can_write_nowhere_but_to_the_folder_of_the_build(submit: Submit, tmp_path: Path) -> None:
     home = tmp_path / "home"

@@ -55,6 +55,7 @@ def test_a_kernel_that_hangs_costs_its_time_and_nothing_else(
     assert hanging == {"passed": False, "reason": "timed out", "speedup": 0.0}
 
 
+@pytest.mark.rotating
 def test_what_a_kernel_does_to_modules_is_gone_with_it(harness: NaiveProcess, tmp_path: Path) -> None:
     poisonous = "import torch\n\ntorch.allclose = lambda *a, **b: True\ndouble = abs\n"
     assert harness.judge(request(tmp_path, poisonous))["passed"]

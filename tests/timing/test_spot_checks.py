@@ -113,6 +113,7 @@ def test_sessions_take_turns_and_a_quick_one_looks_at_everything() -> None:
         assert sorted(kind for kinds in turns for kind in kinds) == sorted(spot_checks.KINDS)
 
 
+@pytest.mark.rotating
 def test_an_honest_kernel_passes_all_of_them(submit: Submit) -> None:
     result = session(submit, HONEST, *spot_checks.KINDS)
     assert result.failure == ""
@@ -164,6 +165,7 @@ def test_a_property_is_held_at_the_timed_size(submit: Submit, monkeypatch: pytes
     assert "homogeneous in weight" in session(submit, source, *kinds).failure
 
 
+@pytest.mark.rotating
 def test_three_quarters_of_the_timed_values_are_uneven(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: Counter[str] = Counter()
     draw = Bank.draw

@@ -75,6 +75,7 @@ def test_everybodys_answers_are_read_so_that_nobody_alone_leaves_traces_in_memor
     assert all(read)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("unlucky", ["candidate", "eager"])
 def test_a_start_that_fails_by_our_fault_leaves_no_worker_behind(
     submit: Submit, monkeypatch: pytest.MonkeyPatch, unlucky: str
@@ -100,6 +101,7 @@ def test_a_start_that_fails_by_our_fault_leaves_no_worker_behind(
     assert closed == [({"candidate", "eager"} - {unlucky}).pop()]
 
 
+@pytest.mark.rotating
 def test_workers_of_one_warm_process_have_addresses_of_their_own(submit: Submit) -> None:
     telling = "import torch\n\ndef rmsnorm(x, weight):\n    raise RuntimeError(torch.empty(50_000).data_ptr())\n"
     task, device = load_task("norm/rmsnorm"), open_device("cpu")

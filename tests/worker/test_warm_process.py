@@ -50,6 +50,7 @@ codecache.torch_key()
 """
 
 
+@pytest.mark.rotating
 def test_beside_a_gpu_compilers_are_hashed_before_the_fork_and_the_device_is_not_touched(tmp_path: Path) -> None:
     environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
