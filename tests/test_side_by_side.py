@@ -46,8 +46,8 @@ def test_results_come_with_their_items() -> None:
 
 
 def gpu_and_cores(_: int) -> tuple[str, set[int]]:
-    with machine_lock.quiet():  # at the same time as the other: each holds it until both have it
-        time.sleep(1)
+    with machine_lock.quiet():  # which the parent holds all the time
+        time.sleep(1)  # so that the other process takes the other item
         return os.environ["CUDA_VISIBLE_DEVICES"], os.sched_getaffinity(0)
 
 
