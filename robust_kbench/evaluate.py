@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import torch
 
-from robust_kbench import guards, machine_lock
+from robust_kbench import freed_memory, guards, machine_lock
 from robust_kbench.baselines import baselines_for
 from robust_kbench.cases.contract import held_to
 from robust_kbench.cases.large import large_case
@@ -81,11 +81,13 @@ class Evaluator:
     def __init__(self, device: DeviceKind | str = "auto", pool: WarmPool | None = None) -> None:
         """`pool`: one that has been warming up already; it is closed with the evaluator.
 
-        Sets how many threads torch uses in this process: one, or several where a device does the timed work.
+        Sets how many threads torch uses in this process: one, or several where a device does the timed work. Has the
+        process keep what memory it frees, see freed_memory.
         """
         self.device: Device = open_device(device)
         self._pool = pool or WarmPool()
         torch.set_num_threads(self.device.judging_threads)
+        freed_memory.keep()
 
     def __enter__(self) -> Self:
         return self

@@ -15,7 +15,8 @@ import robust_kbench
 
 ROOT = Path(robust_kbench.__file__).parent
 ROWS: tuple[set[str], ...] = (
-    {"version", "errors", "progress", "folders", "catalogue", "machine_lock", "machine_shares", "own_modules"},
+    {"version", "errors", "progress", "folders", "catalogue"},
+    {"machine_lock", "machine_shares", "own_modules", "freed_memory"},
     {"schema"},
     {"registry", "stopwatch", "emulator", "labels"},
     {"cases", "languages", "devices", "guards", "worker", "store", "signing"},

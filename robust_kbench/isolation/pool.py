@@ -27,7 +27,7 @@ from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.folders import discard
 from robust_kbench.isolation.memfd import sealed_memfd
 from robust_kbench.isolation.process import Worker
-from robust_kbench.worker import landlock, sandbox, wire
+from robust_kbench.worker import gpu_nodes, landlock, sandbox, wire
 
 if TYPE_CHECKING:  # importing torch takes a second, in which a warm process can start
     from robust_kbench.isolation.arena import Arena
@@ -56,7 +56,7 @@ _FLAVOUR_ENVIRONMENT: dict[Flavour, dict[str, str]] = {
     "triton": {"TRITON_INTERPRET": "1"},
     "inductor": {"TORCHINDUCTOR_COMPILE_THREADS": "1"},
 }
-_INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "CC", "CXX")
+_INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", gpu_nodes.VARIABLE, "CC", "CXX")
 
 
 def flavour_of(language: str, device: str) -> Flavour:
@@ -169,7 +169,9 @@ class _WarmProcess:
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         environment = _ENVIRONMENT | inherited | _FLAVOUR_ENVIRONMENT[flavour] | {"HOME": home, "TMPDIR": home}
         if not gpu:  # on a machine that has one, PyTorch would plan with it, and be told only later that it may not
-            environment["CUDA_VISIBLE_DEVICES"] = ""
+            environment[gpu_nodes.VARIABLE] = ""
+        elif chosen := gpu_nodes.first_visible():  # no worker can open another, so that its place would change
+            environment[gpu_nodes.VARIABLE] = chosen.uuid
         if flavour == "inductor":
             # Precompiled headers go to a folder that inductor derives from TMPDIR when it is imported, and what Triton
             # compiles to one in its home.

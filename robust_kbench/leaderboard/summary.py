@@ -6,7 +6,6 @@ that cannot be read, or that surprises us, is a problem that is told and never t
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import multiprocessing
 import os
@@ -22,6 +21,7 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from robust_kbench import freed_memory
 from robust_kbench.errors import HarnessError, KBenchError
 from robust_kbench.leaderboard.reading import Place, Problem, places, read_line
 from robust_kbench.leaderboard.speeds import Binding, DtypeLine, speeds
@@ -36,8 +36,6 @@ _REASON = 200
 _FEW = 200  # lines that are read sooner than a process is started
 _CHUNK = 32
 _TOGETHER = 4  # records that are scored at once: calls of numpy are shared, and all of it stays in the cache
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # as <malloc.h> numbers them
-_MEMORY_KEPT = 32 << 20  # bytes, of each process; the most that every glibc takes
 Result = TypeVar("Result")
 
 
@@ -262,7 +260,7 @@ def _in_processes(
     work: Callable[[Sequence[Place]], list[Summary | Problem]], places: Iterator[Place], jobs: int
 ) -> Iterator[Summary | Problem]:
     """Only places go to the other processes, which read for themselves, in the order of the lines."""
-    with ProcessPoolExecutor(jobs, mp_context=_context(), initializer=_keep_memory) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=_context(), initializer=freed_memory.keep) as pool:
         try:
             for outcomes in pool.map(work, _groups(places, _CHUNK)):
                 yield from outcomes
@@ -272,14 +270,6 @@ def _in_processes(
             ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _keep_memory() -> None:
-    """What one record needed serves the next: glibc gives it back to the system each time, 8 % of all time."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # not every C library has it
-    if mallopt is not None:
-        mallopt(_M_MMAP_THRESHOLD, _MEMORY_KEPT)
-        mallopt(_M_TRIM_THRESHOLD, _MEMORY_KEPT)
 
 
 def _context() -> BaseContext:

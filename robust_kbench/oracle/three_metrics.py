@@ -18,7 +18,8 @@ u_factor is off by twice that. The eighth keeps every limit below one half, so t
 refused under any contract. The floor under s_row is there because a row that cancels to almost nothing (a rectified
 pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size of its terms, not of its result. Errors of a
 subnormal quantum, which float16 reaches at 6e-8, do not count. NaN and infinities must stand where float64, rounded to
-the output's dtype, has them, unless the task asks for less.
+the output's dtype, has them, unless the task asks for less. Where the exact answer is about as large as numbers of the
+dtype become, within m3's limit, an infinity of its sign and a number within that limit are both right.
 """
 
 from __future__ import annotations
@@ -78,9 +79,12 @@ class ThreeMetrics:
         self._input_scale = input_scale
         self._rows = _as_rows(exact).double()
         self._special: torch.Tensor | None = None
-        if not _is_all_finite(self._rows, dtype):
-            self._expected = self._rows.to(dtype)
-            self._special = ~self._expected.isfinite()
+        self._edge_width = min(limits[2], _USELESS) if limits else 4.0 * self._base(reduction)
+        edge = _least_overflow(dtype)
+        if not _is_all_below(self._rows, edge * (1.0 - self._edge_width)):
+            self._whole, self._expected = self._rows, self._rows.to(dtype)
+            self._at_edge = (self._rows.abs() - edge).abs() <= edge * self._edge_width
+            self._special = ~self._expected.isfinite() | self._at_edge
             self._rows = self._rows.masked_fill(self._special, 0.0)
         self._norm = float(torch.linalg.vector_norm(self._rows))
         overall = self._norm / math.sqrt(max(1, self._rows.numel())) or input_scale
@@ -110,14 +114,18 @@ class ThreeMetrics:
 
     def _own_limits(self, own: Sequence[Triple], reduction: int, slack: float) -> Triple:
         """`own`: PyTorch's errors."""
-        summing = _HEADROOM * math.sqrt(max(reduction, 1)) * self._rounding.sum
-        base = min(UNIT_ROUNDOFF[self._dtype] + summing + 2 * self._rounding.factor, _LARGEST_BASE)
+        base = self._base(reduction)
         count, length = max(1, self._rows.numel()), max(1, self._rows.shape[1])
         floors = (1.0 + 3.0 / math.sqrt(count)) * base, (1.5 + 2.5 / math.sqrt(length)) * base, 4.0 * base
         for errors in own:
             first, second, third = (_widened(floor, slack * error) for floor, error in zip(floors, errors, strict=True))
             floors = first, second, third
         return floors
+
+    def _base(self, reduction: int) -> float:
+        """What may be lost in one element on average: `b` above."""
+        summing = _HEADROOM * math.sqrt(max(reduction, 1)) * self._rounding.sum
+        return min(UNIT_ROUNDOFF[self._dtype] + summing + 2 * self._rounding.factor, _LARGEST_BASE)
 
     def _native_errors(self, native: torch.Tensor) -> Triple:
         """PyTorch's errors where its answer is a number: an overflow excuses nothing, here or elsewhere."""
@@ -149,7 +157,7 @@ class ThreeMetrics:
         return math.sqrt(total) / norm, row_worst, element_worst
 
     def _error(self, values: torch.Tensor, place: tuple[slice, slice], buffer: torch.Tensor) -> torch.Tensor:
-        """|e| of one block, zero where no finite number is due."""
+        """|e| of one block, zero where no finite number is due, or an infinity is as good as one."""
         error = _shaped(buffer, values).copy_(values).sub_(self._rows[place]).abs_()
         if self._dtype == torch.float16:
             error.sub_(_HALF_QUANTUM).clamp_(min=0.0)
@@ -162,12 +170,18 @@ class ThreeMetrics:
         return int(torch.where(self._special, self._is_misplaced(values), ~values.isfinite()).sum())
 
     def _is_misplaced(self, values: torch.Tensor) -> torch.Tensor:
-        """Of the elements where no finite number is due."""
+        """Of the elements where no finite number is due, or an infinity is as good as one."""
         if self._placement == "free":
-            return torch.zeros_like(values, dtype=torch.bool)
-        if self._placement == "contain":
-            return values.isfinite()
-        return ~((values == self._expected) | (values.isnan() & self._expected.isnan()))
+            misplaced = self._expected.isfinite()
+        elif self._placement == "contain":
+            misplaced = values.isfinite() | self._expected.isfinite()
+        else:
+            misplaced = ~((values == self._expected) | (values.isnan() & self._expected.isnan()))
+        return misplaced & ~(self._at_edge & self._is_near_or_infinite(values))
+
+    def _is_near_or_infinite(self, values: torch.Tensor) -> torch.Tensor:
+        near = (values.double() - self._whole).abs() <= self._whole.abs() * self._edge_width
+        return near | (values.isinf() & (values.signbit() == self._whole.signbit()))
 
 
 def is_plainly_near(answer: torch.Tensor, due: torch.Tensor, limits: Triple) -> bool:
@@ -234,10 +248,15 @@ def _row_norms(rows: torch.Tensor) -> torch.Tensor:
     return norms
 
 
-def _is_all_finite(rows: torch.Tensor, dtype: torch.dtype) -> bool:
-    """Whether every value, rounded to `dtype`, is a finite number; false for some that are nearly too large."""
+def _is_all_below(rows: torch.Tensor, magnitude: float) -> bool:
+    """Whether every value is a number smaller than that."""
     if rows.numel() == 0:
         return True
     low, high = torch.aminmax(rows)
-    largest = torch.finfo(dtype).max
-    return -largest < float(low) and float(high) < largest
+    return -magnitude < float(low) and float(high) < magnitude
+
+
+def _least_overflow(dtype: torch.dtype) -> float:
+    """Half a unit in the last place above the largest number: from there on values round to infinity."""
+    kind = torch.finfo(dtype)
+    return kind.max * (1.0 + kind.eps / 4 / (1.0 - kind.eps / 2))

@@ -140,8 +140,8 @@ class TimingSession:
         )  # fmt: skip
 
     def _close(self, workers: Sequence[Worker]) -> None:
-        """All at once, for a process that has used a device takes a tenth of a second to end."""
-        with ThreadPoolExecutor(self._device.starts_at_once) as threads:
+        """All at once: each takes a while to end, above all if it has used a device, and nothing is measured now."""
+        with ThreadPoolExecutor(max(1, len(workers))) as threads:
             closing = [threads.submit(worker.close) for worker in workers]
         for future in closing:
             future.result()

@@ -6,12 +6,11 @@ the process that it watches.
 """
 
 import contextlib
-import glob
 import os
 import resource
 import sys
 
-from robust_kbench.worker import kernel, landlock, readable, sandbox, seccomp
+from robust_kbench.worker import gpu_nodes, kernel, landlock, readable, sandbox, seccomp
 
 _MAX_OUTPUT_BYTES = 256 << 20
 _MAX_PROCESSES = 256
@@ -53,7 +52,7 @@ def _become(command: list[str], folder: str, layers: list[str], leader: int) -> 
     with contextlib.suppress(OSError):
         landlock.restrict(
             folder,
-            writable=[*glob.glob("/dev/nvidia*"), "/proc/self/task"],
+            writable=[*gpu_nodes.openable(), "/proc/self/task"],
             readable=readable.paths(own_proc="mount namespace" in layers, gpu=True),
         )
     with contextlib.suppress(OSError):

@@ -22,7 +22,7 @@ _PROC = (
     "sys/vm/overcommit_memory", "sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/kernel/osrelease",
     "sys/kernel/cap_last_cap", "sys/kernel/ngroups_max", "sys/kernel/pid_max", "sys/kernel/random/boot_id",
 )  # fmt: skip
-_GPU = ("/dev", "/sys", "/run/nvidia-persistenced", "/run/nvidia-fabricmanager")
+_GPU = ("/sys", "/run/nvidia-persistenced", "/run/nvidia-fabricmanager")
 _TOOLS = ("g++", "gcc", "clang", "nvcc", "ncu", "compute-sanitizer", "addr2line")  # Triton compiles with gcc or clang,
 _NAMED_TOOLS = ("CC", "CXX")  # or with what these variables name
 _VARIABLES = ("LD_LIBRARY_PATH", "CUDA_HOME")

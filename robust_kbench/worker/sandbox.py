@@ -1,12 +1,11 @@
 """The layers around a worker. Each is tried, none is taken for granted: the names of those in force go to the judge."""
 
 import contextlib
-import glob
 import os
 import resource
 from typing import TypedDict
 
-from robust_kbench.worker import kernel, landlock, private_root, readable, seccomp
+from robust_kbench.worker import gpu_nodes, kernel, landlock, private_root, readable, seccomp
 
 
 class Limits(TypedDict):
@@ -63,7 +62,8 @@ def hide_files(limits: Limits, layers: list[str]) -> list[str]:
         return []
     with contextlib.suppress(OSError):
         may_read = [*readable.paths(own_proc=True, gpu=limits["gpu"]), *limits["readable"]]
-        private_root.enter(limits["scratch"], writable=limits["writable"], readable=may_read)
+        may_write = [*(gpu_nodes.openable() if limits["gpu"] else []), *limits["writable"]]
+        private_root.enter(limits["scratch"], writable=may_write, readable=may_read)
         return ["private root"]
     return []
 
@@ -84,7 +84,7 @@ def restrict(limits: Limits, layers: list[str]) -> list[str]:
         layers.append("no capabilities")
     with contextlib.suppress(OSError):
         # CUDA names its threads, which is a write to /proc.
-        devices = [*glob.glob("/dev/nvidia*"), "/proc/self/task"] if limits["gpu"] else []
+        devices = [*gpu_nodes.openable(), "/proc/self/task"] if limits["gpu"] else []
         own_proc = "mount namespace" in layers
         landlock.restrict(
             limits["scratch"],

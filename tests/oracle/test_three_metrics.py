@@ -176,7 +176,7 @@ def test_what_is_finite_is_still_held_to_the_limits_beside_a_nan() -> None:
     ("exact", "answer", "is_accepted"),
     [
         (1e6, INF, True), (1e6, 65504.0, False), (1e6, -INF, False), (-1e6, -INF, True), (65519.0, 65504.0, True),
-        (65519.0, INF, False), (65520.0, INF, True), (65504.0, 65504.0, True),
+        (65000.0, INF, False), (65520.0, INF, True), (65504.0, 65504.0, True),
     ],
 )  # fmt: skip
 def test_a_value_beyond_the_range_of_half_precision_must_become_infinite(
@@ -185,6 +185,38 @@ def test_a_value_beyond_the_range_of_half_precision_must_become_infinite(
     truth = torch.tensor([[exact, 30000.0, 20000.0]], dtype=torch.float64)
     given_answer = torch.tensor([[answer, 30000.0, 20000.0]], dtype=torch.float16)
     assert _is_accepted(given_answer, truth) == is_accepted
+
+
+EDGE = 65_520.0
+"""From here on values round to infinity in float16, whose largest number is 65504."""
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("exact", "answer", "is_right"),
+    [
+        (EDGE + 0.01, 65_504.0, True),  # a sum in float32 was a hundredth smaller
+        (EDGE - 0.01, INF, True),
+        (EDGE - 0.01, 65_440.0, True),  # two units in the last place off
+        (EDGE + 0.01, -INF, False),
+        (EDGE + 0.01, NAN, False),
+        (EDGE - 0.01, 65_000.0, False),
+        (EDGE * 1.01, 65_504.0, False),  # beyond doubt too large
+        (EDGE * 0.99, INF, False),
+    ],
+)
+@pytest.mark.parametrize("placement", ["match", "contain", "free"])
+def test_next_to_the_largest_number_infinity_is_as_right_as_a_number_that_is_near(
+    exact: float, answer: float, is_right: bool, sign: int, placement: str
+) -> None:
+    values = torch.ones(4, 8, dtype=torch.float64) * 50_000
+    values[2, 3] = sign * exact
+    answers = values.half()
+    answers[2, 3] = sign * answer
+    standard = ThreeMetrics(values, None, dtype=torch.float16, reduction=1, placement=placement)  # type: ignore[arg-type]
+    may_be_anything = exact > EDGE and (placement == "free" or placement == "contain" and not math.isfinite(answer))
+    assert standard.judge(answers).is_accepted == (is_right or may_be_anything)
+    assert bool(standard.is_wrong(answers).any()) != standard.judge(answers).is_accepted
 
 
 @every_dtype
