@@ -1,4 +1,4 @@
-"""From rewritten source to a shared object: the compiler's options, and the runtime library, built once per machine.
+"""From rewritten source to a shared object: the compiler's options, and what is built once per machine.
 
     library = toolchain.runtime_library()
     for command in toolchain.commands(Path("rewritten/kernel.cu"), Path("kernel.so"), library, checked=True):
@@ -15,7 +15,8 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from robust_kbench.errors import HarnessError, Unsupported
@@ -24,6 +25,7 @@ HOME = Path(__file__).parent
 INCLUDE = HOME / "include"
 RUNTIME = HOME / "runtime"
 LIBRARY = "libkbemu.so"
+PRELUDE = Path("kbemu/cuda.h")
 
 # Kernels look at one memory as float, half and int by turns, as CUDA lets them.
 # Two builds of a kernel in one process must not share the variables of its templates.
@@ -59,35 +61,65 @@ def runtime_library() -> Path:
 
     Raises Unsupported without a compiler, HarnessError when our own source does not compile.
     """
-    folder = cache_folder() / _digest()
-    target = folder / LIBRARY
+
+    def command(target: Path) -> list[str]:
+        sources = [str(path) for path in sorted(RUNTIME.glob("*.cpp"))]
+        return [compiler(), *_COMMON, "-O2", "-shared", f"-I{INCLUDE}", *sources, "-o", str(target), "-pthread"]
+
+    made_of = [*RUNTIME.iterdir(), INCLUDE / "kbemu" / "runtime.h", INCLUDE / "kbemu" / "dimensions.h"]
+    return _built_once(cache_folder() / _digest(made_of) / LIBRARY, command)
+
+
+def _precompiled_prelude(*, checked: bool) -> Path:
+    """The folder of the prelude as the compiler has parsed it, 44 MB, which is three quarters of what a kernel takes.
+
+    A compiler that finds it to be of other flags than its own reads the header itself instead.
+    """
+
+    def command(target: Path) -> list[str]:
+        header = ["-x", "c++-header", str(INCLUDE / PRELUDE), "-o", str(target)]
+        return [compiler(), *_COMMON, *_mode(checked=checked), f"-I{INCLUDE}", *header]
+
+    headers = [path for path in INCLUDE.rglob("*") if path.is_file()]
+    folder = cache_folder() / f"{_digest(headers, *_COMMON, *_mode(checked=checked))}"
+    _built_once((folder / PRELUDE).with_suffix(".h.gch"), command)
+    return folder
+
+
+def _built_once(target: Path, command: Callable[[Path], Sequence[str]]) -> Path:
+    """`target`, made by the command for it unless it is there already."""
     if target.exists():
         return target
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "w") as lock:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with open(target.parent / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
-            _build_runtime(target)
+            unfinished = target.with_suffix(".unfinished")
+            done = subprocess.run(command(unfinished), capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise HarnessError(f"the emulator's own source does not compile: {done.stderr[:2000]}")
+            unfinished.rename(target)
     return target
 
 
-def _build_runtime(target: Path) -> None:
-    unfinished = target.with_suffix(".unfinished")
-    sources = [str(path) for path in sorted(RUNTIME.glob("*.cpp"))]
-    command = [compiler(), *_COMMON, "-O2", "-shared", f"-I{INCLUDE}", *sources, "-o", str(unfinished), "-pthread"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise HarnessError(f"the emulator's runtime does not compile: {done.stderr[:2000]}")
-    unfinished.rename(target)
-
-
-def _digest() -> str:
-    digest = hashlib.sha256()
-    for path in sorted([*RUNTIME.iterdir(), INCLUDE / "kbemu" / "runtime.h", INCLUDE / "kbemu" / "dimensions.h"]):
+def _digest(files: Iterable[Path], *flags: str) -> str:
+    digest = hashlib.sha256("\0".join(flags).encode())
+    for path in sorted(files):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    version = subprocess.run([compiler(), "-dumpfullversion", "-dumpmachine"], capture_output=True, check=False)
-    digest.update(version.stdout)
+    digest.update(_compiler_and_processor(compiler()))
     return digest.hexdigest()[:16]
+
+
+@cache
+def _compiler_and_processor(found: str) -> bytes:
+    """What `-march=native` means differs among machines that share a home."""
+    version = subprocess.run([found, "-dumpfullversion", "-dumpmachine"], capture_output=True, check=False)
+    target = subprocess.run([found, "-march=native", "-Q", "--help=target"], capture_output=True, check=False)
+    return version.stdout + target.stdout
+
+
+def _mode(*, checked: bool) -> tuple[str, ...]:
+    return _CHECKED if checked else _PLAIN
 
 
 def commands(
@@ -102,13 +134,12 @@ def commands(
     """The commands that make a shared object of one rewritten source file: compile, link.
 
     They are two because a linker that is told of sanitizers would link the compiler's own runtime for them. `options`
-    are the compiler's, `libraries` the linker's.
+    are the compiler's, `libraries` the linker's. The first time on a machine takes three seconds more.
     """
     unlinked = target.with_suffix(".o")
-    mode = _CHECKED if checked else _PLAIN
-    prelude = [f"-I{INCLUDE}", "-include", "kbemu/cuda.h", *options]
+    prelude = [f"-I{_precompiled_prelude(checked=checked)}", f"-I{INCLUDE}", "-include", str(PRELUDE), *options]
     return [
-        [compiler(), "-c", *_COMMON, *mode, *prelude, "-x", "c++", str(source), "-o", str(unlinked)],
+        [compiler(), "-c", *_COMMON, *_mode(checked=checked), *prelude, "-x", "c++", str(source), "-o", str(unlinked)],
         [
             compiler(), "-shared", str(unlinked), "-o", str(target), str(library), *libraries,
             f"-Wl,-rpath,{library.parent}",

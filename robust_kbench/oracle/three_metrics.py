@@ -17,8 +17,9 @@ rule, and where PyTorch overflows or is off by half it excuses nothing. A produc
 u_factor is off by twice that. The eighth keeps every limit below one half, so that zeros, and half sums that stall, are
 refused under any contract. The floor under s_row is there because a row that cancels to almost nothing (a rectified
 pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size of its terms, not of its result. Errors of a
-subnormal quantum, which float16 reaches at 6e-8, do not count. NaN and infinities must stand where float64, rounded to
-the output's dtype, has them, unless the task asks for less. Where the exact answer is about as large as numbers of the
+subnormal quantum, which float16 reaches at 6e-8, do not count, nor in wider formats those of 2**8 smallest normal
+numbers, below which a term may have been flushed to zero. NaN and infinities must stand where float64, rounded to the
+output's dtype, has them, unless the task asks for less. Where the exact answer is about as large as numbers of the
 dtype become, within m3's limit, an infinity of its sign and a number within that limit are both right.
 """
 
@@ -45,6 +46,8 @@ _USELESS = 0.5  # a PyTorch that is off by this much says nothing, and must not 
 _LARGEST_BASE = _USELESS / 4  # the largest of its factors is 4
 _TINY = 1e-300
 _HALF_QUANTUM = 2.0**-24  # the smallest positive float16
+_FLUSHED = 2.0**8 * 2.0**-126  # float32 and bfloat16; what the rule for elementwise ops has, too
+_IN_SIGHT = 2.0**30  # errors of as much less than the yardstick need not be looked for
 _NAMES = ("whole tensor", "worst row", "worst element")
 
 
@@ -89,6 +92,7 @@ class ThreeMetrics:
         self._norm = float(torch.linalg.vector_norm(self._rows))
         overall = self._norm / math.sqrt(max(1, self._rows.numel())) or input_scale
         self._least_scale = _TINY if is_row_by_row else _ROW_FLOOR * overall + _TINY
+        self._quantum = _quantum(dtype, self._least_scale)
         if limits is None:
             pairs = [] if native is None else [self._native_errors(native)]
             for near_exact, near_native in nearby:
@@ -107,7 +111,7 @@ class ThreeMetrics:
         """Elementwise: beyond the element limit, or a NaN or infinity out of place."""
         values = _as_rows(answer)
         allowed = (self._rows.abs() + _row_scale(self._rows, self._least_scale)) * self.limits[2]
-        wrong = ~((values.double() - self._rows).abs() <= allowed)
+        wrong = ~((values.double() - self._rows).abs() <= allowed + self._quantum)
         if self._special is not None:
             wrong = torch.where(self._special, self._is_misplaced(values), wrong)
         return wrong.reshape(self._shape)
@@ -159,8 +163,8 @@ class ThreeMetrics:
     def _error(self, values: torch.Tensor, place: tuple[slice, slice], buffer: torch.Tensor) -> torch.Tensor:
         """|e| of one block, zero where no finite number is due, or an infinity is as good as one."""
         error = _shaped(buffer, values).copy_(values).sub_(self._rows[place]).abs_()
-        if self._dtype == torch.float16:
-            error.sub_(_HALF_QUANTUM).clamp_(min=0.0)
+        if self._quantum:
+            error.sub_(self._quantum).clamp_(min=0.0)
         return error if self._special is None else error.masked_fill_(self._special[place], 0.0)
 
     def _count_misplaced(self, answer: torch.Tensor) -> int:
@@ -254,6 +258,13 @@ def _is_all_below(rows: torch.Tensor, magnitude: float) -> bool:
         return True
     low, high = torch.aminmax(rows)
     return -magnitude < float(low) and float(high) < magnitude
+
+
+def _quantum(dtype: torch.dtype, least_scale: float) -> float:
+    """An error that nobody is charged with; zero where it is nothing against the least that errors are measured by."""
+    if dtype == torch.float16:
+        return _HALF_QUANTUM
+    return _FLUSHED if dtype != torch.float64 and least_scale < _FLUSHED * _IN_SIGHT else 0.0
 
 
 def _least_overflow(dtype: torch.dtype) -> float:

@@ -187,6 +187,21 @@ def test_a_value_beyond_the_range_of_half_precision_must_become_infinite(
     assert _is_accepted(given_answer, truth) == is_accepted
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("is_row_by_row", [False, True])
+def test_what_is_flushed_to_zero_is_no_error(dtype: torch.dtype, is_row_by_row: bool) -> None:
+    def is_accepted(exact: list[float]) -> bool:
+        """Whether zero may stand for each value below 1e-20."""
+        due = torch.tensor([exact], dtype=torch.float64)
+        answer = torch.where(due < 1e-20, 0.0, due).to(dtype)
+        return judge(answer, due, None, reduction=1, is_row_by_row=is_row_by_row).is_accepted
+
+    assert is_accepted([63 * 5e-42])
+    assert is_accepted([63 * 5e-42, 1.0])
+    assert not is_accepted([1e-34])
+    assert not is_accepted([63 * 5e-42, 1e-34])
+
+
 EDGE = 65_520.0
 """From here on values round to infinity in float16, whose largest number is 65504."""
 
