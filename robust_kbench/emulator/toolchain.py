@@ -25,7 +25,7 @@ HOME = Path(__file__).parent
 INCLUDE = HOME / "include"
 RUNTIME = HOME / "runtime"
 LIBRARY = "libkbemu.so"
-PRELUDE = Path("kbemu/cuda.h")
+_PRELUDE = '#include "kbemu/cuda.h"\n'
 
 # Kernels look at one memory as float, half and int by turns, as CUDA lets them.
 # Two builds of a kernel in one process must not share the variables of its templates.
@@ -71,19 +71,21 @@ def runtime_library() -> Path:
 
 
 def _precompiled_prelude(*, checked: bool) -> Path:
-    """The folder of the prelude as the compiler has parsed it, 44 MB, which is three quarters of what a kernel takes.
+    """A header beside which lies what the compiler makes of it, 44 MB: parsing takes longer than all else that it does.
 
-    A compiler that finds it to be of other flags than its own reads the header itself instead.
+    A compiler that finds it to be of other flags than its own reads the header itself instead. The name is one that no
+    source includes: then it would be looked for here, and be of no use, for it has to come first.
     """
 
     def command(target: Path) -> list[str]:
-        header = ["-x", "c++-header", str(INCLUDE / PRELUDE), "-o", str(target)]
-        return [compiler(), *_COMMON, *_mode(checked=checked), f"-I{INCLUDE}", *header]
+        header.write_text(_PRELUDE)
+        options = ["-x", "c++-header", str(header), "-o", str(target)]
+        return [compiler(), *_COMMON, *_mode(checked=checked), f"-I{INCLUDE}", *options]
 
     headers = [path for path in INCLUDE.rglob("*") if path.is_file()]
-    folder = cache_folder() / f"{_digest(headers, *_COMMON, *_mode(checked=checked))}"
-    _built_once((folder / PRELUDE).with_suffix(".h.gch"), command)
-    return folder
+    header = cache_folder() / _digest(headers, _PRELUDE, *_COMMON, *_mode(checked=checked)) / "kbemu_prelude.h"
+    _built_once(header.with_suffix(".h.gch"), command)
+    return header
 
 
 def _built_once(target: Path, command: Callable[[Path], Sequence[str]]) -> Path:
@@ -137,7 +139,7 @@ def commands(
     are the compiler's, `libraries` the linker's. The first time on a machine takes three seconds more.
     """
     unlinked = target.with_suffix(".o")
-    prelude = [f"-I{_precompiled_prelude(checked=checked)}", f"-I{INCLUDE}", "-include", str(PRELUDE), *options]
+    prelude = [f"-I{INCLUDE}", "-include", str(_precompiled_prelude(checked=checked)), *options]
     return [
         [compiler(), "-c", *_COMMON, *_mode(checked=checked), *prelude, "-x", "c++", str(source), "-o", str(unlinked)],
         [
