@@ -15,7 +15,6 @@ import os
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from robust_kbench.evaluate import Evaluator
 from robust_kbench.machine_shares import Share
 from robust_kbench.registry import read_submission
 from robust_kbench.schema.record import CANDIDATE, CONTROL, RunRecord, decode_samples
+from robust_kbench.schema.submission import Submission
 
 Key = tuple[str, str, str]
 """Submission, timed shape, baseline."""
@@ -60,7 +60,7 @@ def _judged(path: str) -> RunRecord:
     submission = read_submission(Path(path))
     file = submission.file.model_copy(update={"dtypes": ("float32",)})
     with Evaluator("cpu") as evaluator:
-        return evaluator.evaluate(replace(submission, file=file), tier="full")
+        return evaluator.evaluate(Submission(submission.name, file, submission.sources), tier="full")
 
 
 def _measured(record: RunRecord) -> Iterator[tuple[str, str, float]]:
