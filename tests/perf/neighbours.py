@@ -25,7 +25,6 @@ from robust_kbench.evaluate import Evaluator
 from robust_kbench.machine_shares import Share
 from robust_kbench.registry import read_submission
 from robust_kbench.schema.record import CANDIDATE, CONTROL, RunRecord, decode_samples
-from robust_kbench.schema.submission import Submission
 
 Key = tuple[str, str, str]
 """Submission, timed shape, baseline."""
@@ -60,7 +59,7 @@ def _judged(path: str) -> RunRecord:
     submission = read_submission(Path(path))
     file = submission.file.model_copy(update={"dtypes": ("float32",)})
     with Evaluator("cpu") as evaluator:
-        return evaluator.evaluate(Submission(submission.name, file, submission.sources), tier="full")
+        return evaluator.evaluate(submission.model_copy(update={"file": file}), tier="full")
 
 
 def _measured(record: RunRecord) -> Iterator[tuple[str, str, float]]:
