@@ -168,10 +168,8 @@ class _WarmProcess:
         home = tempfile.mkdtemp(dir=folder)
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         environment = _ENVIRONMENT | inherited | _FLAVOUR_ENVIRONMENT[flavour] | {"HOME": home, "TMPDIR": home}
-        if not gpu:  # on a machine that has one, PyTorch would plan with it, and be told only later that it may not
-            environment[gpu_nodes.VARIABLE] = ""
-        elif chosen := gpu_nodes.first_visible():  # no worker can open another, so that its place would change
-            environment[gpu_nodes.VARIABLE] = chosen.uuid
+        # On a machine that has a GPU, PyTorch would plan with it, and be told only later that it may not.
+        environment |= gpu_nodes.named() if gpu else {gpu_nodes.VARIABLE: ""}
         if flavour == "inductor":
             # Precompiled headers go to a folder that inductor derives from TMPDIR when it is imported, and what Triton
             # compiles to one in its home.

@@ -18,10 +18,11 @@ from robust_kbench.own_modules import confined_python
 from robust_kbench.profiling.stand_ins import stand_ins
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Task
+from robust_kbench.worker import gpu_nodes
 
 _TIMEOUT_S = 300
 _OUTPUT_BYTES = 1 << 20
-_INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES")
+_INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", gpu_nodes.VARIABLE)
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def run(command: Sequence[str], folder: Path, written: str, *, timeout_s: float 
 
     A command that takes longer ends with code 124.
     """
-    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | gpu_nodes.named()
     # A pool of memory would hide accesses beyond a tensor.
     own = {"LANG": "C.UTF-8", "HOME": str(folder), "TMPDIR": str(folder), "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     launcher = [sys.executable, "-I", "-m", "robust_kbench.worker.gpu_tool", str(os.getpid()), str(folder), "--"]

@@ -36,6 +36,15 @@ def first_visible(environment: Mapping[str, str] = os.environ, driver: str = _DR
     return next((gpu for gpu in gpus if name and gpu.uuid.startswith(name)), None)
 
 
+def named(environment: Mapping[str, str] = os.environ, driver: str = _DRIVER) -> dict[str, str]:
+    """What a confined process must find in its environment, as the only GPU that it can open has another place for it.
+
+    Empty where `first_visible` is None.
+    """
+    gpu = first_visible(environment, driver)
+    return {} if gpu is None else {VARIABLE: gpu.uuid}
+
+
 def openable(environment: Mapping[str, str] = os.environ, driver: str = _DRIVER, nodes: str = _NODES) -> list[str]:
     """The nodes of `first_visible` and those that belong to no GPU; of all GPUs where it is None."""
     gpu, every = first_visible(environment, driver), sorted(glob.glob(nodes))

@@ -62,12 +62,15 @@ def test_the_nodes_of_one_gpu_and_those_of_all(machine: dict[str, str], visible:
     environment = {} if visible is None else {gpu_nodes.VARIABLE: visible}
     found = [Path(node).name for node in gpu_nodes.openable(environment, **machine)]
     assert found == sorted([own, "nvidiactl", "nvidia-uvm"])
+    uuid = {"nvidia0": SECOND, "nvidia1": FIRST}[own]
+    assert gpu_nodes.named(environment, machine["driver"]) == {gpu_nodes.VARIABLE: uuid}
 
 
 @pytest.mark.parametrize("visible", ["7", "", "MIG-33333333-aaaa-bbbb-cccc-dddddddddddd"])
 def test_all_nodes_where_nobody_knows_which_gpu_is_meant(machine: dict[str, str], visible: str) -> None:
     environment = {gpu_nodes.VARIABLE: visible}
     assert gpu_nodes.first_visible(environment, machine["driver"]) is None
+    assert gpu_nodes.named(environment, machine["driver"]) == {}
     assert len(gpu_nodes.openable(environment, **machine)) == 4
 
 
