@@ -16,6 +16,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -55,6 +56,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Apply the lane."""
     lane = config.getoption("--lane")
     if lane != "full":
+        deal_out([item for item in items if isinstance(item, _TaskItem)])
         changed = _changed_paths(config.rootpath)
         kept = [item for item in items if not isinstance(item, _TaskItem) or item.is_kept(lane, changed)]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
@@ -96,6 +98,7 @@ class _TaskItem(pytest.Item):
         super().__init__(**keys)
         self.watched = watched
         self.has_changed = True
+        self.share = 0
 
     def is_kept(self, lane: str, changed: frozenset[Path]) -> bool:
         """Whether the lane runs this item today."""
@@ -104,7 +107,7 @@ class _TaskItem(pytest.Item):
 
     def is_due(self, lane: str, day: int) -> bool:
         """The same of an item that nobody has changed."""
-        return lane == "quick" or _number_of(self.nodeid) % _SHARES == day % _SHARES
+        return lane == "quick" or self.share == day % _SHARES
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Our own words for our own errors, without a traceback through this plugin."""
@@ -119,6 +122,15 @@ class _TaskItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, None, str]:
         """Where the item stands in reports."""
         return self.path, None, f"{self.path.parent.name}::{self.name}"
+
+
+def deal_out(items: Iterable[_TaskItem]) -> None:
+    """Give every item its share, so that no day has more timed kernels, others or references than another."""
+    dealt = Counter[tuple[type, bool]]()
+    for item in sorted(items, key=lambda item: _number_of(item.nodeid)):  # shuffled: a family is not all due on one day
+        kind = type(item), item.get_closest_marker("timed") is not None
+        item.share = dealt[kind] % _SHARES
+        dealt[kind] += 1
 
 
 class SpecItem(_TaskItem):

@@ -13,7 +13,7 @@ import pytest
 
 from robust_kbench.devices.cuda import CudaDevice
 from robust_kbench.folders import data_folder
-from robust_kbench.pytest_plugin import KernelItem, needs_checker
+from robust_kbench.pytest_plugin import KernelItem, deal_out, needs_checker
 
 TASKS = data_folder("tasks")
 
@@ -156,6 +156,25 @@ def test_the_quick_lane_judges_an_emulated_kernel_without_the_checker(tree: Path
     for checked in (fast, full):  # whoever gives one wants to know of it
         assert "race" in checked.stdout
         assert "1 failed" in checked.stdout
+
+
+@pytest.mark.parametrize("day", range(8))
+def test_every_day_has_as_many_timed_kernels_and_others_as_any_other(day: int) -> None:
+    timed = [_item(f"timed {number}", is_timed=True) for number in range(57)]
+    others = [_item(f"other {number}", is_timed=False) for number in range(180)]
+    deal_out([*timed, *others])
+    counts = [sum(KernelItem.is_due(item, "fast", day) for item in items) for items in (timed, others)]
+    assert counts in ([7, 22], [7, 23], [8, 22], [8, 23])
+
+
+def test_an_item_keeps_its_share_from_day_to_day() -> None:
+    item = _item("one", is_timed=True)
+    deal_out([item])
+    assert [KernelItem.is_due(item, "fast", day) for day in range(800, 816)] == [True, *[False] * 7] * 2
+
+
+def _item(name: str, *, is_timed: bool) -> Any:
+    return SimpleNamespace(nodeid=name, get_closest_marker=lambda marker: is_timed and marker == "timed" or None)
 
 
 def test_the_checker_looks_at_every_kernel_in_full_and_at_changed_ones_in_the_fast_lane() -> None:

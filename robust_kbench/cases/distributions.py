@@ -28,7 +28,7 @@ _MAX_PERIOD = 64  # of columns; with one, each has a size of its own
 _UNEVEN = 10  # binary orders of a row's size, up or down
 _UNEVEN_HALF = 3
 _LOWEST_LEVEL = -4.0  # of a column: as far from zero as usual values come
-_SHADE, _SHADED = 1.0, 0.5  # together of about the size of usual values
+_SHADE, _LONG_SHADE, _SHADED = 1.0, 1.5, 0.5  # together of about the size of usual values
 Form = Literal["rows", "columns", "levels", "shades"]
 """What is uneven: the sizes of rows, the sizes of columns, or what is added to columns, a lot or a little."""
 FORMS: tuple[Form, ...] = ("rows", "columns", "levels", "levels")
@@ -138,10 +138,15 @@ def _shades(count: int, generator: torch.Generator) -> torch.Tensor:
     """What is added to each of `count` columns: repeating and stretching as levels do, of either sign.
 
     All periods are even and half of them powers of two, as the steps mostly are of who looks at some columns only.
+    What repeats itself has a mean of zero, and all stretches the same sign. Of either sign they would lead a sum, or a
+    sum of products, far away and back again, and its order would decide what is left. Squares differ the more.
     """
     places = torch.arange(count)
     period, parts = (_some_period(generator) for _ in range(2))
-    repeating, stretching = ((2 * torch.rand(each, generator=generator) - 1) * _SHADE for each in (period, parts))
+    repeating = (2 * torch.rand(period, generator=generator) - 1) * _SHADE
+    repeating -= repeating.mean()
+    sign = 2 * int(torch.randint(2, (), generator=generator)) - 1
+    stretching = torch.rand(parts, generator=generator).square() * _LONG_SHADE * sign
     return repeating[places % period] + stretching[places * parts // max(count, 1)]
 
 

@@ -16,7 +16,8 @@ The square root of K is the probabilistic bound of Higham and Mary (2019); twice
 rule, and where PyTorch overflows or is off by half it excuses nothing. A product of two factors that are each off by
 u_factor is off by twice that. The eighth keeps every limit below one half, so that zeros, and half sums that stall, are
 refused under any contract. The floor under s_row is there because a row that cancels to almost nothing (a rectified
-pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size of its terms, not of its result. Errors of a
+pair, p - 1 in a cross-entropy's gradient) has rounding errors of the size of its terms, not of its result. Where rows
+differ in magnitude on purpose, g is the median row's, and the floor for rows near to that alone. Errors of a
 subnormal quantum, which float16 reaches at 6e-8, do not count, nor in wider formats those of 2**8 smallest normal
 numbers, below which a term may have been flushed to zero. NaN and infinities must stand where float64, rounded to the
 output's dtype, has them, unless the task asks for less. Where the exact answer is about as large as numbers of the
@@ -47,6 +48,7 @@ _LARGEST_BASE = _USELESS / 4  # the largest of its factors is 4
 _TINY = 1e-300
 _HALF_QUANTUM = 2.0**-24  # the smallest positive float16
 _FLUSHED = 2.0**8 * 2.0**-126  # float32 and bfloat16; what the rule for elementwise ops has, too
+_CHANCE, _CHANCE_HALF = 2.0**-20, 2.0**-5  # of the usual size: a smaller row is so on purpose. See probes, range
 _IN_SIGHT = 2.0**30  # errors of as much less than the yardstick need not be looked for
 _NAMES = ("whole tensor", "worst row", "worst element")
 
@@ -56,10 +58,9 @@ class ThreeMetrics:
 
     Without `native` the limits are those of `dtype` alone. `nearby` are pairs of exact and native answers to inputs
     near the case's own, which tell PyTorch's error apart from its luck where there are few elements. `allowed` is what
-    the contract lets a kernel round; without it, what ieee does. `input_scale` is
-    the largest input magnitude, the yardstick where the exact answer is zero everywhere. `is_row_by_row` drops the
-    floor under s_row, where rows differ in magnitude on purpose. `limits`, where given, replace all that is derived
-    here.
+    the contract lets a kernel round; without it, what ieee does. `input_scale` is the largest input magnitude, the
+    yardstick where the exact answer is zero everywhere. `is_row_by_row` says that rows differ in magnitude on purpose.
+    `limits`, where given, replace all that is derived here.
     """
 
     def __init__(
@@ -89,10 +90,14 @@ class ThreeMetrics:
             self._at_edge = (self._rows.abs() - edge).abs() <= edge * self._edge_width
             self._special = ~self._expected.isfinite() | self._at_edge
             self._rows = self._rows.masked_fill(self._special, 0.0)
-        self._norm = float(torch.linalg.vector_norm(self._rows))
+        norms = _row_norms(self._rows).unsqueeze(1)
+        self._norm = float(torch.linalg.vector_norm(norms))
         overall = self._norm / math.sqrt(max(1, self._rows.numel())) or input_scale
-        self._least_scale = _TINY if is_row_by_row else _ROW_FLOOR * overall + _TINY
-        self._quantum = _quantum(dtype, self._least_scale)
+        least = _TINY if is_row_by_row else _ROW_FLOOR * overall + _TINY
+        self._quantum = _quantum(dtype, least)
+        self._row_scales = norms.div(math.sqrt(self._rows.shape[1])).clamp_(min=least)
+        if is_row_by_row:
+            self._row_scales = _above_chance(self._row_scales, dtype)
         if limits is None:
             pairs = [] if native is None else [self._native_errors(native)]
             for near_exact, near_native in nearby:
@@ -110,7 +115,7 @@ class ThreeMetrics:
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
         """Elementwise: beyond the element limit, or a NaN or infinity out of place."""
         values = _as_rows(answer)
-        allowed = (self._rows.abs() + _row_scale(self._rows, self._least_scale)) * self.limits[2]
+        allowed = (self._rows.abs() + self._row_scales) * self.limits[2]
         wrong = ~((values.double() - self._rows).abs() <= allowed + self._quantum)
         if self._special is not None:
             wrong = torch.where(self._special, self._is_misplaced(values), wrong)
@@ -147,7 +152,7 @@ class ThreeMetrics:
         buffers = torch.empty(2, min(block, values.numel()), dtype=torch.float64, device=values.device)
         total, row_worst, element_worst = 0.0, 0.0, 0.0
         for rows, pieces in _blocks(len(values), values.shape[1], block):
-            scale = _row_scale(self._rows[rows], self._least_scale)
+            scale = self._row_scales[rows]
             squares = torch.zeros(len(scale), dtype=torch.float64, device=values.device)
             for piece in pieces:
                 error = self._error(values[rows, piece], (rows, piece), buffers[0])
@@ -240,10 +245,13 @@ def _as_rows(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.reshape(-1, tensor.shape[-1]) if tensor.numel() else tensor.reshape(0, tensor.shape[-1] or 1)
 
 
-def _row_scale(rows: torch.Tensor, least: float) -> torch.Tensor:
-    norms = _row_norms(rows).unsqueeze(1)
-    scale: torch.Tensor = norms.div_(math.sqrt(rows.shape[1])).clamp_(min=least)
-    return scale
+def _above_chance(sizes: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """`sizes`, but at least a quarter of the median one where a row is small by chance: short ones cancel."""
+    if not sizes.numel():
+        return sizes
+    usual = float(sizes.median())
+    chance = _CHANCE_HALF if dtype == torch.float16 else _CHANCE
+    return torch.where(sizes >= chance * usual, sizes.clamp(min=_ROW_FLOOR * usual), sizes)
 
 
 def _row_norms(rows: torch.Tensor) -> torch.Tensor:

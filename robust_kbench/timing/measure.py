@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from time import sleep
 
 from robust_kbench import machine_lock
 from robust_kbench.cases.bank import Bank
@@ -27,7 +28,8 @@ from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.session import TimingSession
 
 _PATIENCE = 2  # sessions that stay loaded however often they are repeated: the machine is simply busy
-_REPEATS: dict[Tier, int] = {"quick": 0, "full": 2, "final": 2}
+_REPEATS: dict[Tier, int] = {"quick": 0, "full": 6, "final": 6}
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 16.0  # before a loaded session is repeated: others that come mostly go soon
 _CONFIRMATIONS = 2  # sessions that may take the place of one in which the worker seemed to dawdle
 _CALL_TIMEOUT_S = 180.0  # a compiled baseline compiles during its first call
 
@@ -118,10 +120,7 @@ def _measure_case(
     sessions: list[Session] = []
     logs: list[list[float]] = []
     while len(sessions) < plan.sessions or plan.wants_more(logs):
-        result, repeated = _confirmed(partial(run, len(sessions)), measured, is_doubtful)
-        while _is_loaded(result) and repeated < repeats and measured.loaded_sessions < _PATIENCE:
-            result, again = _confirmed(partial(run, len(sessions)), measured, is_doubtful)
-            repeated += 1 + again
+        result, repeated = _undisturbed(partial(run, len(sessions)), repeats, measured, is_doubtful)
         measured.loaded_sessions += _is_loaded(result)
         measured.findings += [_disturbed(result.disturbance)] if result.disturbance else []
         measured.seen += result.seen
@@ -134,6 +133,23 @@ def _measure_case(
         sessions.append(result.as_record(repeated))
         logs.append(result.logs())
     measured.timings.append(Timing(axes=case.axes, dtype=case.dtype, sessions=tuple(sessions)))
+
+
+def _undisturbed(
+    run: Callable[[], SessionResult], repeats: int, measured: Measured, is_doubtful: Doubt
+) -> tuple[SessionResult, int]:
+    """A session in which others did little, or the last of `repeats` that were all disturbed; and how many before it.
+
+    Each waits twice as long as the one before it: one session that stays disturbed costs the whole run its rank.
+    """
+    result, repeated = _confirmed(run, measured, is_doubtful)
+    wait_s = _FIRST_WAIT_S
+    while _is_loaded(result) and repeated < repeats and measured.loaded_sessions < _PATIENCE:
+        sleep(wait_s)
+        wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+        result, again = _confirmed(run, measured, is_doubtful)
+        repeated += 1 + again
+    return result, repeated
 
 
 def _confirmed(run: Callable[[], SessionResult], measured: Measured, is_doubtful: Doubt) -> tuple[SessionResult, int]:

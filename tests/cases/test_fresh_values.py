@@ -7,9 +7,11 @@ import torch
 from scipy.stats import ks_2samp
 from specimens import make_case, make_task
 
+from robust_kbench.audit.emulated import summed_in_turn
 from robust_kbench.cases.bank import Bank
-from robust_kbench.cases.distributions import make_uneven
+from robust_kbench.cases.distributions import Form, make_uneven
 from robust_kbench.cases.values import make_inputs
+from robust_kbench.oracle.three_metrics import ThreeMetrics
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution
@@ -143,6 +145,22 @@ def test_neither_every_eighth_column_nor_the_first_ones_tell_of_a_shaded_sum_of_
         whole, eighth, first = (float(some.exp().mean().log()) for some in (x, x[:, ::8], x[:, :1024]))
         told = [count + (abs(look - whole) < 0.05) for count, look in zip(told, (eighth, first), strict=True)]
     assert max(told) <= 30
+
+
+@pytest.mark.parametrize("form", ["levels", "shades"])
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_a_plain_loop_over_products_with_shaded_values_is_far_from_its_limits(is_transposed: bool, form: Form) -> None:
+    """Where a sum goes far away and comes back, one float32 accumulator loses what is left of it in the end."""
+    generator, length = torch.Generator().manual_seed(5), 1024
+    ratios = []
+    for _ in range(200):
+        a = make_uneven(torch.randn((8, length), generator=generator), generator, torch.float32, ("shades",))
+        shape = (8, length) if is_transposed else (length, 8)
+        b = make_uneven(torch.randn(shape, generator=generator), generator, torch.float32, (form,))
+        columns = b if is_transposed else b.T
+        rule = ThreeMetrics(a.double() @ columns.T.double(), None, dtype=torch.float32, reduction=length + 32)
+        ratios.append(rule.judge(summed_in_turn(a[:, None] * columns)).ratio)
+    assert max(ratios) < 0.3
 
 
 @pytest.mark.parametrize(("distribution", "deviation"), [("normal", 1.0), ("uniform", 12**-0.5), ("lognormal", 1.9)])

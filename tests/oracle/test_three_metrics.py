@@ -202,6 +202,23 @@ def test_what_is_flushed_to_zero_is_no_error(dtype: torch.dtype, is_row_by_row: 
     assert not is_accepted([63 * 5e-42, 1e-34])
 
 
+@pytest.mark.parametrize("dtype", DTYPES[1:], ids=str)
+@pytest.mark.parametrize(("size", "is_small_on_purpose"), [(0.04, False), (2.0**-10, True)])
+def test_among_rows_that_differ_in_size_a_short_one_may_be_small_by_chance(
+    dtype: torch.dtype, size: float, is_small_on_purpose: bool
+) -> None:
+    """Two results that both cancel have rounding errors of the size of their terms. float16 leaves chance less room."""
+    exact = torch.ones(32, 2, dtype=torch.float64)
+    exact[5] *= size if dtype == torch.float16 or not is_small_on_purpose else 2.0**-40
+    exact[9] *= 8.0
+    limit = 4 * (UNIT_ROUNDOFF[dtype] + 2 * 10 * 2.0**-24)
+    answer = exact.clone()
+    answer[5, 0] += 0.9 * limit / 4  # within the limit of a row of a quarter of the usual size
+    rule = ThreeMetrics(exact, None, dtype=dtype, reduction=100, is_row_by_row=True)
+    assert rule.judge(answer).is_accepted == (not is_small_on_purpose)
+    assert rule.is_wrong(answer).nonzero().tolist() == ([[5, 0]] if is_small_on_purpose else [])
+
+
 EDGE = 65_520.0
 """From here on values round to infinity in float16, whose largest number is 65504."""
 
