@@ -6,12 +6,10 @@ They are submissions like any other: built, loaded in a worker of their own, cal
 from __future__ import annotations
 
 from robust_kbench.registry import LoadedTask
-from robust_kbench.schema.record import EAGER, Tier
+from robust_kbench.schema.record import EAGER, WIDE, Tier
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 COMPILE = "compile"
-WIDE = "float32_inside"
-"""A task's name for its operator with wider sums. On a GPU PyTorch adds some halves as halves, which is refused."""
 _COMPILED = """import torch
 from reference import reference
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import NO_COMPILER, Submit
+from specimens import load_made_task
 
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
@@ -256,3 +257,28 @@ def test_a_baseline_that_does_not_build_is_our_failure(
     record = evaluator.evaluate(submit(HONEST), tier="quick")
     assert record.status is Status.HARNESS_ERROR
     assert record.reason.startswith("HarnessError: baseline test of norm/rmsnorm: kernel.py:1: SyntaxError")
+
+
+WRONG_IN_HALVES = """
+def reference(x, weight):
+    return wide(x, weight) * (3 if x.element_size() == 2 else 1)
+
+
+def wide(x, weight):
+    return (x.double() * weight.double()).to(x.dtype)
+"""
+
+
+@pytest.mark.parametrize(("name", "guard"), [("float32_inside", "eager"), ("other", "baselines")])
+def test_a_wrong_eager_costs_no_rank_where_the_task_names_what_stands_in_for_it(
+    evaluator: Evaluator, submit: Submit, name: str, guard: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robust_kbench.baselines.WIDE", name)  # so that tier quick times it, whatever its name
+    task = load_made_task(WRONG_IN_HALVES, baselines={name: "reference.py::wide"})
+    kernel = "def scale(x, weight):\n    return x * weight\n"
+    submission = submit(kernel, task="norm/scale", entry_point="kernel.py::scale", dtypes=("float16",))
+    record = evaluator.evaluate(submission, task, tier="quick")
+    assert record.status is Status.PASSED, record.reason
+    assert [set(session.samples) for timing in record.timings for session in timing.sessions] == [{"candidate", name}]
+    assert guard in {finding.guard for finding in record.findings} <= {guard, "load"}
+    assert (record.disturbance == "a baseline failed") == (guard == "baselines")

@@ -22,6 +22,8 @@ MAX_REPEATED_SHARE = 0.2
 """Of a record's sessions: a session that is repeated is drawn again, perhaps because its submission saw to that."""
 LOST_BASELINE = "baselines"
 """Guard of the finding that a baseline failed: who is compared with the others may have made it fail."""
+REPLACED_BASELINE = "eager"
+"""Guard of the finding that eager PyTorch is wrong where the task names an operator that stands in for it."""
 REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp"})
 FILE_LAYERS = frozenset({"landlock", "private root"})
 """One of these must be in force besides: what keeps a submission from the files of others."""
@@ -82,6 +84,8 @@ class CaseResult(Strict):
         return max(error / limit for error, limit in zip(self.errors, self.limits, strict=True))
 
 
+WIDE = "float32_inside"
+"""A task's name for its operator with wider sums. On a GPU PyTorch adds some halves as halves, which is refused."""
 CANDIDATE, EAGER, CONTROL = "candidate", "eager", "control"
 """Names in samples: the submission, PyTorch as it comes, and a second worker of that. How far the last two, which are
 equal, differ is what the method can tell apart."""

@@ -36,7 +36,7 @@ from robust_kbench.oracle.verdict import Judge, Limits
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER
+from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER, LOST_BASELINE, REPLACED_BASELINE, WIDE
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import agreement, spot_checks, statistics
@@ -260,7 +260,7 @@ class TimingSession:
         seen = self._call(contestant, case, inputs, is_read=contestant.name == CANDIDATE, more=more)
         problem = self._verify(contestant.name, seen, inputs, in_full=False, record=False)
         if problem:
-            self._give_up(contestant.name, problem)
+            self._give_up(contestant.name, problem, is_wrong=seen.ending == "returned")
             raise _Failed
         return replace(seen, outputs={})
 
@@ -353,7 +353,7 @@ class TimingSession:
         """Judge a call. The time that it is charged with, None if it failed."""
         problem = self._verify(contestant.name, seen, inputs, in_full=in_full, record=record)
         if problem:
-            self._give_up(contestant.name, problem)
+            self._give_up(contestant.name, problem, is_wrong=seen.ending == "returned")
             return None
         return self._peers.charge_ns(seen) if contestant.name == CANDIDATE else sample_ns(seen)
 
@@ -389,8 +389,11 @@ class TimingSession:
             return seen.ending == "returned" and not seen.problems
         return limits is not None and self._judge.short_cut(seen, inputs, limits) is None
 
-    def _give_up(self, name: str, problem: str) -> None:
-        """The candidate's failure ends the session; a baseline that fails is left out, but not every one may."""
+    def _give_up(self, name: str, problem: str, *, is_wrong: bool = False) -> None:
+        """The candidate's failure ends the session; a baseline that fails is left out, but not every one may.
+
+        `is_wrong`: it came to an end, and its answer is not right.
+        """
         if name == CANDIDATE:
             self._result.failure = problem
             return
@@ -401,8 +404,9 @@ class TimingSession:
             raise HarnessError(f"{self._task.name}: every baseline fails on its own task; the last, {name}: {problem}")
         if name != CONTROL:
             message = f"baseline {name} is left out: {problem}"[:500]
-            finding = Finding(guard="baselines", severity="warn", message=message, case=str(self._case))
-            self._result.findings.append(finding)
+            is_replaced = is_wrong and name == EAGER and any(each.name == WIDE for each in self._contestants)
+            guard = REPLACED_BASELINE if is_replaced else LOST_BASELINE
+            self._result.findings.append(Finding(guard=guard, severity="warn", message=message, case=str(self._case)))
 
     def _usage(self) -> float:
         """Processor seconds of everybody else since boot where they are felt, to within clock ticks."""
