@@ -6,23 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from made_sessions import measured_in
 from specimens import make_observation
 
 from robust_kbench import guards
-from robust_kbench.devices import open_device
-from robust_kbench.isolation.pool import WarmPool
-from robust_kbench.oracle.reference import Reference
-from robust_kbench.oracle.verdict import Judge
-from robust_kbench.registry import load_task
-from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import Tier, decode_samples
-from robust_kbench.stopwatch import Stopwatch
-from robust_kbench.timing import measure as measuring
-from robust_kbench.timing.measure import Measured, measure
+from robust_kbench.timing.measure import Measured
 from robust_kbench.timing.result import SessionResult
 
-TIMED = Case(axes={"rows": 96, "cols": 64}, dtype="float32", seed=1, role="timed")
 PROMPT, LATE = 30_000, 4_000_000
 
 
@@ -34,25 +26,14 @@ def measured_with(
     monkeypatch: pytest.MonkeyPatch, wakings: Sequence[int], tier: Tier = "quick", failure: str = ""
 ) -> tuple[Measured, int]:
     """What comes of sessions whose workers wake up so late, one after the other, and how many of them were needed."""
-    left = iter(wakings)
-    used: list[int] = []
+    left, used = iter(wakings), list[int]()
 
-    class Session:
-        def __init__(self, *_: object, **__: object) -> None:
-            used.append(next(left))
+    def session() -> SessionResult:
+        used.append(next(left))
+        samples = {"candidate": [used[-1]] * 9, "eager": [2 * LATE] * 9}
+        return SessionResult(samples, seen_in_a_session(used[-1]), failure=failure)
 
-        def run(self) -> SessionResult:
-            samples = {"candidate": [used[-1]] * 9, "eager": [2 * LATE] * 9}
-            return SessionResult(samples, seen_in_a_session(used[-1]), failure=failure)
-
-    monkeypatch.setattr(measuring, "TimingSession", Session)
-    task = load_task("norm/rmsnorm")
-    with WarmPool() as pool:
-        measured = measure(
-            task.spec, [], [TIMED], tier,
-            judge=Judge(task.spec, Reference(task)), pool=pool, device=open_device("cpu"), watch=Stopwatch(),
-            progress=lambda *_: None, is_doubtful=guards.needs_confirmation,
-        )  # fmt: skip
+    measured = measured_in(monkeypatch, tier, session)
     return measured, len(used)
 
 

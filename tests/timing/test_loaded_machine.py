@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from made_sessions import measured_in
 
-from robust_kbench import guards
-from robust_kbench.devices import open_device
-from robust_kbench.isolation.pool import WarmPool
-from robust_kbench.oracle.reference import Reference
-from robust_kbench.oracle.verdict import Judge
-from robust_kbench.registry import load_task
-from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import Tier
-from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import measure as measuring
-from robust_kbench.timing.measure import Measured, measure
+from robust_kbench.timing.measure import Measured
 from robust_kbench.timing.result import SessionResult
 
-TIMED = Case(axes={"rows": 8, "cols": 8}, dtype="float32", seed=1, role="timed")
 QUIET, LOUD = 0.01, 0.3
 """What others use of a core."""
 
@@ -30,22 +22,11 @@ def measured_with(
     """What comes of sessions with these loads, and then quiet ones; and how long was waited, each time."""
     left, waits = iter(loads), list[float]()
 
-    class Session:
-        def __init__(self, *_: object, **__: object) -> None:
-            pass
+    def session() -> SessionResult:
+        return SessionResult({"candidate": [1000] * 9, "eager": [2000] * 9}, foreign_load=next(left, QUIET))
 
-        def run(self) -> SessionResult:
-            return SessionResult({"candidate": [1000] * 9, "eager": [2000] * 9}, foreign_load=next(left, QUIET))
-
-    monkeypatch.setattr(measuring, "TimingSession", Session)
     monkeypatch.setattr(measuring, "sleep", waits.append)
-    task = load_task("norm/rmsnorm")
-    with WarmPool() as pool:
-        measured = measure(
-            task.spec, [], [TIMED], tier,
-            judge=Judge(task.spec, Reference(task)), pool=pool, device=open_device("cpu"), watch=Stopwatch(),
-            progress=lambda *_: None, is_doubtful=guards.needs_confirmation,
-        )  # fmt: skip
+    measured = measured_in(monkeypatch, tier, session)
     return measured, waits
 
 

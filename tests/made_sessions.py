@@ -1,0 +1,42 @@
+"""Sessions that never took place: what `measure` makes of those whose results a test has thought out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from robust_kbench import guards
+from robust_kbench.devices import open_device
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.verdict import Judge
+from robust_kbench.registry import load_task
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.record import Tier
+from robust_kbench.stopwatch import Stopwatch
+from robust_kbench.timing import measure as measuring
+from robust_kbench.timing.measure import Measured, measure
+from robust_kbench.timing.result import SessionResult
+
+TIMED = Case(axes={"rows": 96, "cols": 64}, dtype="float32", seed=1, role="timed")
+
+
+def measured_in(monkeypatch: pytest.MonkeyPatch, tier: Tier, session: Callable[[], SessionResult]) -> Measured:
+    """What comes of a single timed case of norm/rmsnorm; `session` is called for every session that is needed."""
+
+    class Session:
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def run(self) -> SessionResult:
+            return session()
+
+    monkeypatch.setattr(measuring, "TimingSession", Session)
+    task = load_task("norm/rmsnorm")
+    with WarmPool() as pool:
+        return measure(
+            task.spec, [], [TIMED], tier,
+            judge=Judge(task.spec, Reference(task)), pool=pool, device=open_device("cpu"), watch=Stopwatch(),
+            progress=lambda *_: None, is_doubtful=guards.needs_confirmation,
+        )  # fmt: skip
