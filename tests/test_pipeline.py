@@ -259,9 +259,9 @@ def test_a_baseline_that_does_not_build_is_our_failure(
     assert record.reason.startswith("HarnessError: baseline test of norm/rmsnorm: kernel.py:1: SyntaxError")
 
 
-WRONG_IN_HALVES = """
+WRONG_BUT_IN_FLOAT64 = """
 def reference(x, weight):
-    return wide(x, weight) * (3 if x.element_size() == 2 else 1)
+    return wide(x, weight) * (1 if x.element_size() == 8 else 3)
 
 
 def wide(x, weight):
@@ -269,14 +269,21 @@ def wide(x, weight):
 """
 
 
-@pytest.mark.parametrize(("name", "guard"), [("float32_inside", "eager"), ("other", "baselines")])
-def test_a_wrong_eager_costs_no_rank_where_the_task_names_what_stands_in_for_it(
-    evaluator: Evaluator, submit: Submit, name: str, guard: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "dtype", "guard"),
+    [
+        ("float32_inside", "float16", "eager"),
+        ("float32_inside", "float32", "baselines"),
+        ("other", "float16", "baselines"),
+    ],
+)
+def test_an_eager_that_is_wrong_in_halves_costs_no_rank_where_the_task_names_what_stands_in_for_it(
+    evaluator: Evaluator, submit: Submit, name: str, dtype: str, guard: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("robust_kbench.baselines.WIDE", name)  # so that tier quick times it, whatever its name
-    task = load_made_task(WRONG_IN_HALVES, baselines={name: "reference.py::wide"})
+    task = load_made_task(WRONG_BUT_IN_FLOAT64, baselines={name: "reference.py::wide"})
     kernel = "def scale(x, weight):\n    return x * weight\n"
-    submission = submit(kernel, task="norm/scale", entry_point="kernel.py::scale", dtypes=("float16",))
+    submission = submit(kernel, task="norm/scale", entry_point="kernel.py::scale", dtypes=(dtype,))
     record = evaluator.evaluate(submission, task, tier="quick")
     assert record.status is Status.PASSED, record.reason
     assert [set(session.samples) for timing in record.timings for session in timing.sessions] == [{"candidate", name}]

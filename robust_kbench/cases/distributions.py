@@ -135,7 +135,7 @@ def _levels(count: int, generator: torch.Generator) -> torch.Tensor:
 
 
 def _shades(count: int, generator: torch.Generator) -> torch.Tensor:
-    """What is added to each of `count` columns: repeating and stretching as levels do, of either sign.
+    """What is added to each of `count` columns: repeating and stretching as levels do, and as large as values are.
 
     All periods are even and half of them powers of two, as the steps mostly are of who looks at some columns only.
     What repeats itself has a mean of zero, and all stretches the same sign. Of either sign they would lead a sum, or a

@@ -23,7 +23,7 @@ MAX_REPEATED_SHARE = 0.2
 LOST_BASELINE = "baselines"
 """Guard of the finding that a baseline failed: who is compared with the others may have made it fail."""
 REPLACED_BASELINE = "eager"
-"""Guard of the finding that eager PyTorch is wrong where the task names an operator that stands in for it."""
+"""Guard of the finding that eager PyTorch is wrong in halves where the task names an operator that stands in for it."""
 REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp"})
 FILE_LAYERS = frozenset({"landlock", "private root"})
 """One of these must be in force besides: what keeps a submission from the files of others."""
