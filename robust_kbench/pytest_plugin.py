@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     lane = config.getoption("--lane")
     if lane != "full":
         deal_out([item for item in items if isinstance(item, _TaskItem)])
-        changed = _changed_paths(config.rootpath)
+        changed = changed_paths(config.rootpath)
         kept = [item for item in items if not isinstance(item, _TaskItem) or item.is_kept(lane, changed)]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
@@ -261,7 +261,7 @@ def _evaluator(config: pytest.Config) -> Evaluator:
     return config.stash[_EVALUATOR]
 
 
-def _changed_paths(root: Path) -> frozenset[Path]:
+def changed_paths(root: Path) -> frozenset[Path]:
     """Files that the last commit or the working tree has changed; none outside a git checkout."""
     commands = (
         ["diff", "--name-only", "HEAD~1"],

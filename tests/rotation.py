@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,18 +13,16 @@ _SHARES = 8
 
 def rotating(names: Iterable[str]) -> list[Any]:
     """`names` for `pytest.mark.parametrize`, those that are not due today marked as slow."""
-    return [name if is_due(name) else pytest.param(name, marks=pytest.mark.slow) for name in names]
+    given = list(names)
+    due = due_among(given)
+    return [name if name in due else pytest.param(name, marks=pytest.mark.slow) for name in given]
 
 
-def is_due(name: str) -> bool:
-    """Whether the fast lane has it today."""
-    return _share(name) == today() % _SHARES
+def due_among(names: Iterable[str]) -> frozenset[str]:
+    """Those that the fast lane has today: dealt out, so that no day has more than another, nor neighbours together."""
+    return frozenset(sorted(names)[today() % _SHARES :: _SHARES])
 
 
 def today() -> int:
     """The number of the day."""
     return datetime.datetime.now(datetime.UTC).toordinal()
-
-
-def _share(name: str) -> int:
-    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % _SHARES

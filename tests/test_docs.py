@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 from conftest import needs_compiler
-from rotation import is_due
+from rotation import due_among
 
 from robust_kbench.agents import preset as presets
 from robust_kbench.agents import run
@@ -26,6 +26,7 @@ from robust_kbench.agents.providers.scripted import Scripted
 from robust_kbench.agents.selectors import AnySelector
 from robust_kbench.emulator.report import KINDS
 from robust_kbench.leaderboard.rows import COLUMNS
+from robust_kbench.pytest_plugin import changed_paths
 from robust_kbench.schema.documents import parse, read_yaml
 from robust_kbench.schema.record import Status
 from robust_kbench.schema.submission import SubmissionFile
@@ -43,14 +44,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
-_ALWAYS, _MINUTES = {"README.md"}, {"agents.md", "guide.md", "profile.md"}  # the others rotate: evaluations take time
-
-
-def is_slow(page: str) -> bool:
-    return page in _MINUTES or (page not in _ALWAYS and not is_due(page))
-
-
-_COMMANDS = [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * is_slow(page.name)) for page in PAGES]
+_SHORT = [page for page in PAGES if page.name not in {"agents.md", "guide.md", "profile.md"}]  # those take minutes
+_DUE = due_among(map(str, _SHORT)) | set(map(str, changed_paths(ROOT).intersection(_SHORT)))
+_COMMANDS = [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (str(page) not in _DUE)) for page in PAGES]
 
 
 @needs_compiler

@@ -151,11 +151,10 @@ def test_the_quick_lane_judges_an_emulated_kernel_without_the_checker(tree: Path
         "task: norm/rmsnorm\nlanguage: cuda\nabi: c\nentry_point: kernel.cu::rmsnorm\ndtypes: [float32]\n"
     )
     how = ("tasks", "--submission", racing, "-k", "kernel and racing")
-    quick, fast, full = (run_pytest(*how, "--lane", lane, cwd=tree) for lane in ("quick", "fast", "full"))
+    quick, fast = (run_pytest(*how, "--lane", lane, cwd=tree) for lane in ("quick", "fast"))
     assert "1 passed" in quick.stdout, quick.stdout
-    for checked in (fast, full):  # whoever gives one wants to know of it
-        assert "race" in checked.stdout
-        assert "1 failed" in checked.stdout
+    assert "race" in fast.stdout  # whoever gives one wants to know of it
+    assert "1 failed" in fast.stdout
 
 
 @pytest.mark.parametrize("day", range(8))

@@ -18,11 +18,13 @@ from robust_kbench.cases.draw import Draw
 from robust_kbench.errors import SpecError
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.task import Input, Precision, Probe, ProbeValues, Task
+from robust_kbench.schema.task import Input, Precision, Probe, ProbeValues, Task, shape_of
 
 VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range")
 """The probes whose values the task declares, input by input."""
 
+_SCALED: tuple[ProbeValues, ...] = ("powers_of_two", "positive_powers", "squarable_powers")
+_ROWS = 3  # one large, one small, one as usual
 _MAGNITUDES = (8, 4, 2, 1)
 _EXCUSED: Mapping[Precision, tuple[Probe, ...]] = {"any_halfacc": ("stall",), "fp8": ("identity", "stall", "range")}
 """A half accumulator stalls; a tensor that is scaled to fit into E4M3 keeps neither small rows nor exact values."""
@@ -53,6 +55,14 @@ def length_of(task: Task, axes: Mapping[str, int]) -> int:
     """The longest reduction of any output."""
     lengths = [output.reduction for output in task.outputs.values() if output.reduction is not None]
     return max(1, *(arithmetic.evaluate(length, axes) for length in [task.reduction, *lengths]))
+
+
+def is_telling(task: Task, probe: Probe, axes: Mapping[str, int]) -> bool:
+    """Whether the probe's values show all that they can: a single row is large or small, and none lies between."""
+    if probe != "range":
+        return True
+    shapes = [shape_of(task.inputs[name], axes) for name, kind in task.probes[probe].items() if kind in _SCALED]
+    return all(math.prod(shape[:-1]) >= _ROWS for shape in shapes if len(shape) > 1)
 
 
 def make(task: Task, case: Case, name: str, shape: tuple[int, ...], draw: Draw) -> torch.Tensor | None:

@@ -34,14 +34,21 @@ def draw_axes(space: Space, draw: Draw, dtype: str, fixed: Mapping[str, int] | N
 
 
 def draw_spread(
-    space: Space, draw: Draw, dtype: str, count: int, length: Callable[[Axes], int], limit: int
+    space: Space,
+    draw: Draw,
+    dtype: str,
+    count: int,
+    length: Callable[[Axes], int],
+    limit: int,
+    is_telling: Callable[[Axes], bool],
 ) -> list[Axes]:
     """`count` sizes from short to long by `length`, none longer than `limit`; one alone is long.
 
-    Fewer than `count`, perhaps none, where the limit leaves no more.
+    Fewer than `count`, perhaps none, where the limit leaves no more. All of them are telling, if any is.
     """
     drawn = [draw_axes(space, draw, dtype) for _ in range(_CANDIDATES)]
     fitting = sorted((axes for axes in drawn if length(axes) <= limit), key=length)
+    fitting = [axes for axes in fitting if is_telling(axes)] or fitting
     if not fitting or count == 1:
         return fitting[-1:]
     last = len(fitting) - 1

@@ -111,10 +111,12 @@ def _probing(space: Space, draw: Draw) -> Iterator[Case]:
 def _probe_sizes(space: Space, draw: Draw, probe: Probe, dtype: FloatDType) -> list[sizes.Axes]:
     if probe == "nonfinite":
         return [sizes.draw_wide(space, draw, dtype) for _ in range(space.budget.nonfinite)]
-    longest = probes.longest(space.task, probe, dtype)
     return sizes.draw_spread(
-        space, draw, dtype, space.budget.probes, lambda axes: probes.length_of(space.task, axes), longest
-    )
+        space, draw, dtype, space.budget.probes,
+        length=lambda axes: probes.length_of(space.task, axes),
+        limit=probes.longest(space.task, probe, dtype),
+        is_telling=lambda axes: probes.is_telling(space.task, probe, axes),
+    )  # fmt: skip
 
 
 def _probe_layouts(space: Space) -> list[Layout]:

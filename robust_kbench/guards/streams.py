@@ -4,9 +4,9 @@ The loophole: events measure one stream. Work on another stream, from another th
 returned costs nothing by their clock; a third of CUDA-L1's kernels were "18 times faster" that way.
 How it is detected: three clocks that include it are held against the events' time (E): an event behind a completion of
 the whole device (E2), the worker's wall clock (W), and the judge's (O), which the worker cannot touch. What they may
-exceed E by was measured in the baseline's worker, on an empty kernel (E2) and on its own calls (W, O). The clocks may
-not see less than that either: before every call the device is kept busy, to hide the host's launches, and who skipped
-that could claim as much time less.
+exceed E by was measured on the baseline's own calls, in the same session. The clocks may not see less than that either:
+before every call the device is kept busy, to hide the host's launches, and who skipped that could claim as much time
+less.
 What it cannot see: work that is shorter than the slack (60 us, six times the spread of an empty call or of the
 baseline's, or a tenth of E), and work that starts after the completion: see activity and idle. E2 and W are claims; a
 worker that forges them is left with O.
@@ -58,10 +58,8 @@ def _gaps(calls: Sequence[Observation], event_ns: float) -> Iterable[_Gap]:
     """For each clock that is known: its name, the median of its excess over E, and the least and the most of it."""
     calibration = next((call.peer_calibration for call in calls if call.peer_calibration), None)
     least = max(_HOST_SLACK_NS, slack_ns(calibration))
-    join_ns = median_of(_minus(call.join_ns, call.event_ns) for call in calls)
-    if calibration is not None and join_ns is not None:
-        yield "an event behind all streams", join_ns, -least, calibration.join_gap_ns + least
     for clock, own, peers in (
+        ("an event behind all streams", [call.join_ns for call in calls], [call.peer_join_gap_ns for call in calls]),
         ("the worker's wall clock", [call.wall_ns for call in calls], [call.peer_wall_gap_ns for call in calls]),
         ("the judge's clock", [call.elapsed_ns for call in calls], [call.peer_gap_ns for call in calls]),
     ):

@@ -68,8 +68,8 @@ class Observation:
     `device_bytes_before` and `_after`, memory in use on the device; `hot_ns`, E of each call of a row on the same
     buffers without a flush, never scored; `batch_ns`, E of each call of a batch, whose other times are those of the
     whole batch; `calibration`; `audit`, from a call under a profiler, whose times are not those of a call.
-    `peer_calibration` is the baseline worker's, `peer_gap_ns` the judge's time of its latest call less E, and
-    `peer_wall_gap_ns` its own wall clock less E.
+    `peer_calibration` is the baseline worker's. Of its latest call `peer_gap_ns` is the judge's time less E,
+    `peer_wall_gap_ns` W less E, and `peer_join_gap_ns` E2 less E.
     """
 
     case: Case
@@ -108,6 +108,7 @@ class Observation:
     peer_calibration: Calibration | None = None
     peer_gap_ns: int | None = None
     peer_wall_gap_ns: int | None = None
+    peer_join_gap_ns: int | None = None
     audit: Audit | None = None
 
     @property

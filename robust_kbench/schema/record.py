@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -275,6 +276,8 @@ def encode_samples(nanoseconds: Iterable[int]) -> str:
 def decode_samples(text: str) -> list[int]:
     """The inverse of `encode_samples`. Raises ValueError for anything else."""
     data = base64.b64decode(text, validate=True)
+    if len(text) != 4 * math.ceil(len(data) / 3):  # Python forgives what stands behind whole groups of four characters
+        raise ValueError(f"{len(text)} characters are no base64 of {len(data)} bytes")
     if len(data) % 4:
         raise ValueError(f"{len(data)} bytes are no whole number of samples")
     return list(struct.unpack(f"<{len(data) // 4}I", data))

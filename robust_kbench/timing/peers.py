@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from robust_kbench.guards.thresholds import SPREADS, WAKE_SLACK_NS, spread_of
 from robust_kbench.schema.observation import Observation, Window
@@ -33,15 +34,14 @@ class Peers:
     def beside(self, seen: Observation) -> Observation:
         """A call of the candidate, without its outputs, beside the baselines' latest one."""
         peer = self._latest
-        event_ns = peer.event_ns if peer else None
-        wall_ns = peer.wall_ns if peer else None
         return replace(
             seen,
             outputs={},
             peer_wake_ns=_wake_ns(peer, seen) if peer else None,
             peer_calibration=peer.calibration if peer else None,
-            peer_gap_ns=peer.elapsed_ns - event_ns if peer and event_ns is not None else None,
-            peer_wall_gap_ns=wall_ns - event_ns if wall_ns is not None and event_ns is not None else None,
+            peer_join_gap_ns=_gap_ns(peer, "join_ns"),
+            peer_wall_gap_ns=_gap_ns(peer, "wall_ns"),
+            peer_gap_ns=_gap_ns(peer, "elapsed_ns"),
         )
 
     def charge_ns(self, seen: Observation) -> int:
@@ -95,6 +95,12 @@ def _before(seen: Observation) -> Window:
         sum(window.used_ns for window in windows),
         may_miss=any(window.may_miss for window in windows),
     )
+
+
+def _gap_ns(peer: Observation | None, clock: Literal["join_ns", "wall_ns", "elapsed_ns"]) -> int | None:
+    """By how much that clock exceeds the events of the peer's call; None where there is no peer, or a clock lacks."""
+    event_ns, later_ns = (peer.event_ns, getattr(peer, clock)) if peer else (None, None)
+    return None if event_ns is None or later_ns is None else later_ns - event_ns
 
 
 def _wake_ns(peer: Observation, seen: Observation) -> int:

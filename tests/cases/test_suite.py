@@ -261,6 +261,20 @@ def test_probes_span_short_and_long_reductions_and_one_alone_is_long() -> None:
     assert all(cases[0].axes["cols"] > 400 for key, cases in _probes(_draw(task, 3)).items() if key[0] != "nonfinite")
 
 
+def test_a_range_has_a_large_row_a_small_one_and_one_between() -> None:
+    """One scale for a whole factor passed a matrix product of a single row, in one seed of sixty."""
+    found = [_probes(_draw(SPECS["matmul/matmul"], seed)) for seed in range(200)]
+    assert min(probes["range", "float32"][0].axes["m"] for probes in found) == 3
+    assert min(probes["stall", "float32"][0].axes["m"] for probes in found) == 1
+
+
+def test_where_no_size_has_room_for_three_rows_a_range_has_fewer() -> None:
+    axes = {"rows": {"low": 1, "high": 2}, "cols": {"low": 1, "high": 4096}}
+    timed = [{"rows": 2, "cols": 64}]
+    task = make_task(**{**PROBING, "axes": axes, "timed": {"cpu": timed, "cuda": timed}})
+    assert len(_probes(_draw(task, 3))["range", "float32"]) == 1
+
+
 def test_a_probe_is_no_longer_than_its_sums_are_exact() -> None:
     task = make_task(**{**PROBING, "reduction": "16 * cols"})
     found = [_probes(_draw(task, seed, budget=BUDGETS["full"])) for seed in range(8)]

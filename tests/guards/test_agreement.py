@@ -32,6 +32,7 @@ def judge(worker: Worker) -> tuple[Finding, ...]:
     told: dict[str, Any] = {
         "peer_calibration": CALIBRATION,
         "peer_gap_ns": _median(peers, "elapsed_ns") - _median(peers, "event_ns"),
+        "peer_join_gap_ns": _median(peers, "join_ns") - _median(peers, "event_ns"),
         "peer_wall_gap_ns": _median(peers, "wall_ns") - _median(peers, "event_ns"),
     }
     timed = [worker.single() for _ in range(12)]

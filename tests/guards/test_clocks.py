@@ -36,6 +36,7 @@ TIMED: dict[str, Any] = {
     "peer_calibration": CALIBRATION,
     "peer_gap_ns": 30 * US,
     "peer_wall_gap_ns": 15 * US,
+    "peer_join_gap_ns": 10 * US,
 }
 
 
@@ -67,14 +68,32 @@ def test_each_clock_may_exceed_the_events_by_its_allowance_and_no_more(clock_nam
     assert (finding.severity, finding.evidence["test"]) == ("reject", "T1")
 
 
+@pytest.mark.parametrize("clock_name", ["join_ns", "wall_ns", "elapsed_ns"])
+def test_of_a_long_call_each_clock_may_exceed_the_events_by_a_tenth(clock_name: str) -> None:
+    """A host that has waited for 3 ms is slower to notice the end: an attention kernel was 96 us late by E2."""
+    long: dict[str, Any] = {"event_ns": 3_000 * US, "join_ns": 3_010 * US, "wall_ns": 3_015 * US}
+    long["elapsed_ns"] = 3_030 * US
+    last_ns = long[clock_name] + 300 * US
+    assert list(streams.inspect(calls(**{**long, clock_name: last_ns}))) == []
+    assert severities(streams.inspect(calls(**{**long, clock_name: last_ns + 1}))) == ["reject"]
+
+
+def test_a_host_that_is_slow_to_notice_the_end_of_the_baselines_calls_may_be_for_the_candidates() -> None:
+    slow = [calls(1, peer_join_gap_ns=gap * US, join_ns=550 * US)[0] for gap in (90, 95, 100) * 4]
+    assert list(streams.inspect(slow)) == []
+    assert severities(streams.inspect(calls(12, join_ns=550 * US))) == ["reject"]
+
+
 def test_the_judges_clock_alone_is_enough() -> None:
-    told: dict[str, Any] = {"join_ns": None, "wall_ns": None, "peer_calibration": None}
+    told: dict[str, Any] = {"join_ns": None, "wall_ns": None, "peer_calibration": None, "peer_join_gap_ns": None}
     assert list(streams.inspect(calls(**told))) == []
     assert severities(streams.inspect(calls(**told, elapsed_ns=500 * US))) == ["reject"]
 
 
 def test_events_that_nothing_can_be_held_against_are_a_warning() -> None:
-    (finding,) = streams.inspect(calls(peer_calibration=None, peer_gap_ns=None, peer_wall_gap_ns=None))
+    names = ("peer_calibration", "peer_gap_ns", "peer_wall_gap_ns", "peer_join_gap_ns")
+    unknown: dict[str, Any] = dict.fromkeys(names)
+    (finding,) = streams.inspect(calls(**unknown))
     assert (finding.severity, finding.message) == (
         "warn",
         "the events' times were held against no other clock: none was calibrated",

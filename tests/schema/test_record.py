@@ -98,7 +98,7 @@ def test_samples_are_base64_of_little_endian_words() -> None:
     assert encode_samples([1, 0x01020304, LARGEST]) == "AQAAAAQDAgH/////"
 
 
-@pytest.mark.parametrize("text", ["AQAAAA", "AQAAAAE=", "AQ AAAA==", "AQAAAA==\n", "é"])
+@pytest.mark.parametrize("text", ["AQAAAA", "AQAAAAE=", "AQ AAAA==", "AQAAAA==\n", "é", "AQAAAAQDAgH/////=="])
 def test_text_that_holds_no_whole_samples_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the words are base64's
         decode_samples(text)
