@@ -28,6 +28,24 @@ def test_a_record_says_which_harness_judged() -> None:
     assert facts()["harness"] == harness_digest()
 
 
+_EPYC = "processor : 0\ncpu family\t: 25\nmodel\t\t: {}\nmodel name\t: AMD EPYC\nstepping\t: 1\n\n"
+_BOARD = "processor\t: 0\nCPU part\t: 0xd08\n\nModel\t\t: Raspberry Pi 4 Model B Rev 1.4\n"
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        (_EPYC.format(1), "AMD EPYC (25-1-1)"),
+        (_EPYC.format(17) + _EPYC.format(1), "AMD EPYC (25-17-1)"),
+        (_BOARD, "Raspberry Pi 4 Model B Rev 1.4"),
+    ],
+    ids=["one", "the next generation", "a board"],
+)
+def test_a_processors_name_tells_its_generation(told: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_read", lambda _: told)
+    assert machine.processor_name() == name
+
+
 _STAT = """cpu  600 0 300 9000 50 20 30 0 0 0
 cpu0 100 0 100 3000 10 10 10 0 0 0
 cpu1 200 0 100 3000 20 10 10 0 0 0
