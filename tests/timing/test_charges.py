@@ -63,6 +63,23 @@ def test_where_a_calls_waiting_is_unknown_that_of_its_peer_is_no_excuse_for_the_
     assert peers.beside(make_observation(wake_ns=900_000, waited_ns=waited_ns)).peer_wake_ns == peer_wake_ns
 
 
+def test_a_call_stands_beside_what_each_clock_saw_of_the_latest_baseline() -> None:
+    peers = Peers()
+    peers.add(make_observation(event_ns=100, join_ns=900, wall_ns=900, elapsed_ns=900))
+    peers.add(make_observation(event_ns=100, join_ns=110, wall_ns=130, elapsed_ns=170))
+    beside = peers.beside(make_observation(event_ns=5, join_ns=6, wall_ns=7, elapsed_ns=8))
+    assert (beside.peer_join_gap_ns, beside.peer_wall_gap_ns, beside.peer_gap_ns) == (10, 30, 70)
+
+
+@pytest.mark.parametrize("claims", [{}, {"join_ns": 110, "wall_ns": 130}], ids=["no clock of a device", "no events"])
+def test_without_its_events_nothing_is_known_of_a_baselines_clocks(claims: dict[str, int]) -> None:
+    peers = Peers()
+    assert peers.beside(make_observation()).peer_join_gap_ns is None
+    peers.add(make_observation(elapsed_ns=170, **claims))
+    beside = peers.beside(make_observation())
+    assert (beside.peer_join_gap_ns, beside.peer_wall_gap_ns, beside.peer_gap_ns) == (None, None, None)
+
+
 def _charged_outside(*usual_us: int, outside_us: int) -> float:
     """What a call of 200 us is charged with that used `outside_us` off the clock, after baselines that used others."""
     peers = Peers()
