@@ -6,10 +6,10 @@ How it is detected: on the cpu device inputs appear while the worker is stopped,
 there to ARMED. The baseline's worker, woken by the same code a moment earlier, shows how long that takes now.
 Calls of each shape are judged by themselves, and only those with values as scored ones have: a submission can tell
 others apart, and would behave in them.
-On a busy machine wake-ups take milliseconds at random, for both. What the worker waited for a processor that others had
-is taken off on both sides; where it is not known, as when it has started a thread, on neither. Where wake-ups vary,
-only an excess in nearly every call counts. A session against which nothing else speaks is measured anew, twice at
-most, and counts only if it was not found again.
+On a busy machine wake-ups take milliseconds at random, for both. What of that a worker waited for a processor that
+others had is taken off on both sides; where it is not known, as when it has started a thread, on neither. Where
+wake-ups vary, only an excess in nearly every call counts. A session against which nothing else speaks is measured anew,
+twice at most, and counts only if it was not found again.
 What it cannot see: work that fits into the jitter of a wake-up, some 50 microseconds a call.
 """
 

@@ -136,7 +136,7 @@ class Caller:
             seen,
             handing_ns=began.handing_ns,
             draining_ns=time.perf_counter_ns() - returned,
-            waited_ns=after.waited_since(began.turn),
+            waited_ns=began.turn.waited_by(reply.queued_ns, after),
             preparation=_window(worker, began.preparation, began.rehearsal, reply.preparation_ns),
             rehearsal=None
             if reply.rehearsal_ns is None

@@ -55,6 +55,8 @@ class Reply:
     """From the request to its stop behind PREPARED: a window for what needs shapes and addresses only."""
     rehearsal_ns: int | None = None
     """From WAKE to its stop behind READY, where inputs come later: another one. Else it is part of `wake_ns`."""
+    queued_ns: int | None = None
+    """How long its first thread had stood in a run queue in all its life when it was armed; None where unknown."""
 
 
 class Worker:
@@ -93,6 +95,7 @@ class Worker:
         self.layers: tuple[str, ...] = ()
         """The sandbox's layers in force, as our own code reported them before it read its first request."""
         self.pid, self._init, self._guardian = self._await_birth()
+        self._queue = schedule.open_queue(self.pid)
         self._inherited_bytes = processes.private_bytes(self.pid)
         self._is_disk_limited = (
             _free_disk_bytes(scratch.parent) > 2 * _LEAST_FREE_DISK_BYTES
@@ -150,6 +153,7 @@ class Worker:
             deadline = time.monotonic() + timeout_s
             woken = self._wake(wire.ARM, nonce)
         self._wait(wire.ARMED, nonce, deadline, "waking up")
+        queued_ns = schedule.queued_ns(self._queue)  # one short read: a thread of the worker's may run meanwhile
         started = time.perf_counter_ns()
         self._signal(wire.GO, nonce)
         self._wait(wire.DONE, nonce, deadline, "running the kernel")
@@ -164,6 +168,7 @@ class Worker:
             stopping_ns=self._stopped_ns - ended,
             preparation_ns=preparation_ns,
             rehearsal_ns=rehearsal_ns,
+            queued_ns=queued_ns,
         )
 
     def park(self) -> None:
@@ -243,6 +248,8 @@ class Worker:
         self._channel.close()
         os.close(self._log_fd)
         os.close(self._status_fd)
+        if self._queue is not None:
+            os.close(self._queue)
         discard(self.scratch)
 
     @property

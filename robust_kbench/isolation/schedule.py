@@ -52,6 +52,14 @@ class Turn:
         others_ns = max(0, self.others_ran_ns - earlier.others_ran_ns)
         return max(0, self.waited_ns - earlier.waited_ns - others_ns)
 
+    def waited_by(self, queued_ns: int | None, later: Turn) -> int | None:
+        """How much of that was over between this turn and `later`, when it had stood in a run queue for `queued_ns`.
+
+        What its own threads have run until `later` may all have been before: no excuse, as far as anybody can tell.
+        """
+        waited_ns = later.waited_since(self)
+        return None if waited_ns is None or queued_ns is None else min(waited_ns, max(0, queued_ns - self.waited_ns))
+
     def may_miss(self, earlier: Turn) -> bool:
         """Whether a process, or a thread, may have come and gone since then, of which neither of the two knows."""
         return not (self.is_known and earlier.is_known) or self.last_pid != earlier.last_pid
@@ -66,6 +74,22 @@ class Rest:
 
     starts: Mapping[str, int]
     used_ns: int
+
+
+def open_queue(pid: int) -> int | None:
+    """A file to ask `queued_ns`, which is faster than `look`; the caller closes it. None where the kernel has none."""
+    try:
+        return os.open(f"/proc/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+def queued_ns(queue: int | None) -> int | None:
+    """How long the first thread has stood in a run queue so far, behind whomever; true of a running one, too."""
+    try:
+        return None if queue is None else int(os.pread(queue, 80, 0).split()[1])
+    except (OSError, IndexError, ValueError):  # it has ended meanwhile
+        return None
 
 
 def look(pid: int, members: Sequence[int]) -> Turn:

@@ -58,8 +58,8 @@ class Observation:
 
     Off the clock are three windows: `preparation`, in which the worker knows shapes and addresses, `rehearsal`, where
     that comes before the inputs, and `outside`, from inputs in place to its stop behind DONE, less what was on the
-    clock. `waited_ns` is how long the worker stood in a run queue behind foreign processes in the last one and on the
-    clock; None where unknown.
+    clock. `waited_ns` is how much of `wake_ns` the worker stood in a run queue behind foreign processes; None where
+    unknown.
     `threads_before` and `threads_after` count the tree's threads while it was stopped.
 
     Claims of a worker on a CUDA device, None where unknown: `event_ns`, the time between two events around the call

@@ -61,7 +61,7 @@ class Liar:
     def call(self, request: dict[str, Any], fill: Callable[[], None], **_: object) -> Reply:
         self.asked = request
         fill()
-        return Reply(self._answer, elapsed_ns=1000, wake_ns=5_000_000)
+        return Reply(self._answer, elapsed_ns=1000, wake_ns=5_000_000, queued_ns=600)
 
 
 @pytest.fixture
@@ -141,12 +141,12 @@ def test_a_device_is_asked_for_more_than_one_call(arena: Arena) -> None:
     assert len(worker.asked["inputs"]) == 2
 
 
-def test_waiting_and_threads_are_counted_from_before_the_call_to_its_end(
+def test_threads_are_counted_from_before_the_call_to_its_end_and_waiting_until_it_was_armed(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     early = [Turn(True, 1, threads=2, waited_ns=30)] * 2
     turns = iter([*early, Turn(True, 1, threads=3, waited_ns=100), Turn(True, 1, threads=5, waited_ns=850)])
     monkeypatch.setattr(schedule, "look", lambda *_: next(turns))
     seen = observe(arena)
-    assert (seen.waited_ns, seen.waking_ns) == (750, 5_000_000 - 750)
+    assert (seen.waited_ns, seen.waking_ns) == (500, 5_000_000 - 500)
     assert (seen.threads_before, seen.threads_after) == (3, 5)

@@ -70,7 +70,7 @@ class Witness(Onlooker):
         super().call(request, before_rehearsal)
         self.seen_early = self.seen.clone()
         reply = super().call(request, before_clock)
-        return replace(reply, preparation_ns=90_000, rehearsal_ns=200_000, stopping_ns=70_000)
+        return replace(reply, preparation_ns=90_000, rehearsal_ns=200_000, stopping_ns=70_000, queued_ns=44_000)
 
 
 @pytest.mark.parametrize("is_by_address", [False, True])
@@ -110,7 +110,7 @@ def test_what_was_used_off_the_clock_is_told_by_window(monkeypatch: pytest.Monke
     assert seen.preparation == Window(took_ns=90_000, used_ns=80_000)
     assert seen.rehearsal == Window(took_ns=200_000, used_ns=150_000)
     assert seen.outside == Window(took_ns=5_070_000, used_ns=660_000 - seen.elapsed_ns)
-    assert seen.waited_ns == 66_000
+    assert seen.waited_ns == 20_000
 
 
 def _look(task: Task, case: Case, *, scribbles: bool = False) -> tuple[Onlooker, Inputs, Observation]:

@@ -51,6 +51,57 @@ def test_time_behind_threads_of_its_own_is_no_excuse() -> None:
     assert later(waited_ns=4_500, others_ran_ns=1_070).waited_since(BEFORE) == 3_000
 
 
+@pytest.mark.parametrize(("queued_ns", "waited_ns"), [(500, 0), (1_700, 1_200), (4_500, 4_000), (9_000, 4_000), (3, 0)])
+def test_of_all_waiting_only_what_was_over_by_then_counts(queued_ns: int, waited_ns: int) -> None:
+    assert BEFORE.waited_by(queued_ns, later(waited_ns=4_500)) == waited_ns
+
+
+def test_threads_of_its_own_may_have_run_before_and_are_no_excuse_for_that() -> None:
+    assert BEFORE.waited_by(4_500, later(waited_ns=5_500, others_ran_ns=4_070)) == 1_000
+
+
+def test_what_was_over_by_then_is_unknown_where_either_account_is() -> None:
+    assert BEFORE.waited_by(None, later(waited_ns=4_500)) is None
+    assert BEFORE.waited_by(4_500, later(waited_ns=4_500, processes=2)) is None
+
+
+def test_the_queue_of_a_process_is_asked_while_it_runs_and_when_it_is_gone() -> None:
+    share = 0.2
+    core = min(os.sched_getaffinity(0))
+    spin = [
+        sys.executable,
+        "-c",
+        f"import os\nos.sched_setaffinity(0, [{core}])\nprint(1, flush=True)\nwhile True: pass",
+    ]
+    with (
+        subprocess.Popen(spin, stdout=subprocess.PIPE) as child,
+        subprocess.Popen(spin, stdout=subprocess.PIPE) as rival,
+    ):
+        queue = schedule.open_queue(child.pid)
+        try:
+            for each in (child, rival):
+                assert each.stdout is not None
+                each.stdout.readline()
+            before = schedule.queued_ns(queue)
+            time.sleep(0.5)
+            after = schedule.queued_ns(queue)
+        finally:
+            child.kill()
+            rival.kill()
+        child.wait()
+        assert before is not None
+        assert after is not None
+        assert after - before > share * 0.5e9  # two on one core: each waits for about half of the time
+        assert schedule.queued_ns(queue) is None
+        assert queue is not None
+        os.close(queue)
+
+
+def test_without_an_account_of_the_queue_nothing_is_told() -> None:
+    assert schedule.open_queue(2**22 + 1) is None
+    assert schedule.queued_ns(None) is None
+
+
 @pytest.mark.parametrize(
     "after",
     [
