@@ -41,7 +41,8 @@ def standard_for(
 ) -> Standard:
     """The standard of output `name`. `exact` and `native` are the reference's outputs for `inputs`.
 
-    `surroundings` make the limits of a comparison in ulps independent of PyTorch's luck. `excuses`: see `rule`.
+    `surroundings` make the limits of a comparison in ulps independent of PyTorch's luck. `excuses`: whether PyTorch's
+    errors count, which only ever widen the limits.
     """
     spec = task.outputs[name]
     comparison = task.comparison_of(spec)
@@ -52,7 +53,7 @@ def standard_for(
     if comparison == "exact" or not native[name].dtype.is_floating_point:
         return Exact(exact[name].to(native[name].dtype))
     if comparison == "ulp":
-        return _ulps(task, name, case, exact, native, surroundings)
+        return _ulps(task, name, case, exact, native, surroundings, excuses=excuses)
     if case.probe in ("identity", "integers", "stall"):
         return _probe(task, name, case, inputs, exact, native)
     return rule(task, name, case, inputs, exact, native, surroundings, excuses=excuses)
@@ -72,7 +73,7 @@ def rule(
 ) -> ThreeMetrics:
     """The three-metric rule, with `limits` or those of the dtype, the reduction length and PyTorch's own errors.
 
-    `excuses`: whether PyTorch's errors count. They only ever widen the limits.
+    `excuses`: see `standard_for`.
     """
     spec = task.outputs[name]
     length = spec.reduction if spec.reduction is not None else task.reduction
@@ -119,13 +120,18 @@ def _is_integral(exact: torch.Tensor, task: Task, case: Case) -> bool:
     return bool((exact == exact.trunc()).all()) and bool((exact.abs() < largest).all())
 
 
-def _ulps(task: Task, name: str, case: Case, exact: Tensors, native: Tensors, around: Surroundings | None) -> Ulps:
-    placement, allowed = _placement(task, case), rounding(task.precision, case.dtype)
-    if around is None:
-        return Ulps(exact[name], native[name], placement=placement, allowed=allowed)
-    nearby = [(other[name], answer[name]) for other, answer in around.pairs]
-    condition = around.condition[name]
-    return Ulps(exact[name], native[name], nearby=nearby, condition=condition, placement=placement, allowed=allowed)
+def _ulps(
+    task: Task, name: str, case: Case, exact: Tensors, native: Tensors, around: Surroundings | None, *, excuses: bool
+) -> Ulps:
+    return Ulps(
+        exact[name],
+        native[name],
+        nearby=[(other[name], answer[name]) for other, answer in around.pairs] if around else (),
+        condition=around.condition[name] if around else None,
+        placement=_placement(task, case),
+        allowed=rounding(task.precision, case.dtype),
+        excuses=excuses,
+    )
 
 
 def _random(spec: Output, inputs: Inputs) -> Standard:

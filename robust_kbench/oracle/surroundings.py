@@ -73,6 +73,13 @@ def survey(reference: Reference, inputs: Inputs, exact: Tensors) -> Surroundings
     return Surroundings(tuple(pairs), _condition(reference, inputs, exact))
 
 
+def slopes(task: Task, reference: Reference, inputs: Inputs, exact: Tensors) -> Surroundings | None:
+    """What comparisons in ulps excuse without any error of PyTorch's; None where nothing is counted in ulps."""
+    if "ulp" not in map(task.comparison_of, task.outputs.values()):
+        return None
+    return Surroundings((), _condition(reference, inputs, exact))
+
+
 def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surroundings | None:
     """A few neighbours of a case with few outputs in half precision, whose rounded intermediates average out in more.
 
@@ -129,16 +136,20 @@ def _largest_changes(reference: Reference, inputs: Inputs, exact: Tensors, name:
 
     largest = changes(torch.ones((), dtype=torch.float64))
     if tensor.numel() > _FEW:
-        mixed = changes(_random_signs(tensor.shape))
+        mixed = changes(_random_signs(tensor))
         if not any(_often_differ(mixed[output], one) for output, one in largest.items()):
             return largest
     for signs in _signs_by_index(tensor.shape):
-        largest = {output: torch.maximum(largest[output], change) for output, change in changes(signs).items()}
+        moved = changes(signs.to(tensor.device))
+        largest = {output: torch.maximum(largest[output], change) for output, change in moved.items()}
     return largest
 
 
-def _random_signs(shape: torch.Size) -> torch.Tensor:
-    return torch.randint(2, shape, generator=torch.Generator().manual_seed(0)).double().mul_(2).sub_(1)
+def _random_signs(tensor: torch.Tensor) -> torch.Tensor:
+    """One for each element, drawn where the tensor is."""
+    place = tensor.device
+    digits = torch.randint(2, tensor.shape, generator=torch.Generator(place).manual_seed(0), device=place)
+    return digits.double().mul_(2).sub_(1)
 
 
 def _often_differ(left: torch.Tensor, right: torch.Tensor) -> bool:

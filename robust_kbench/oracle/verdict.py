@@ -20,7 +20,7 @@ from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.sampled import is_costly, sample
 from robust_kbench.oracle.seeds import Run, coincidence
 from robust_kbench.oracle.standards import rule, standard_for
-from robust_kbench.oracle.surroundings import Surroundings, surround
+from robust_kbench.oracle.surroundings import Surroundings, slopes, surround
 from robust_kbench.oracle.three_metrics import is_plainly_near
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
@@ -83,7 +83,8 @@ class Judge:
         accept is judged there.
         """
         self._place = place
-        self.is_easily_moved = all(task.comparison_of(each) in ("rule", "exact") for each in task.outputs.values())
+        comparisons = map(task.comparison_of, task.outputs.values())
+        self.is_easily_moved = all(comparison in ("rule", "ulp", "exact") for comparison in comparisons)
         """Whether what all outputs are held to can be looked at on any device."""
         self._task = task
         self._reference = reference
@@ -115,8 +116,9 @@ class Judge:
     def _in_full(self, case: Case, inputs: Inputs) -> Expected:
         exact, native = self._reference.exact(inputs), self._reference.native(inputs)
         if inputs.place != "cpu":  # what PyTorch errs by there is no excuse here: nothing else than here is accepted
+            slope = slopes(self._task, self._reference, inputs, exact)
             strict = {
-                name: standard_for(self._task, name, case, inputs, exact, native, excuses=False)
+                name: standard_for(self._task, name, case, inputs, exact, native, slope, excuses=False)
                 for name in self._task.outputs
             }
             return Expected(exact, native, strict)

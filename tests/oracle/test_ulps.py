@@ -113,6 +113,14 @@ def test_pytorch_nearby_tells_its_error_from_its_luck() -> None:
     assert Ulps(exact, exact.float(), nearby=nearby).judge(answer).is_accepted
 
 
+def test_pytorchs_errors_count_only_where_they_are_an_excuse() -> None:
+    exact = _values(1.5)
+    answer = exact.float() * (1 + 8 * 2.0**-23)
+    (limit,) = Ulps(exact, answer, nearby=[(exact, answer)], excuses=False).judge(answer).limits
+    assert limit == FLOOR[torch.float32]
+    assert Ulps(exact, answer).judge(answer).limits[0] > 2 * FLOOR[torch.float32]
+
+
 def test_an_ill_conditioned_result_may_be_off_by_two_roundings_of_the_inputs() -> None:
     exact = _values(1.0, 1.0)
     answer = torch.tensor([1 + 80 * 2.0**-24, 1 + 80 * 2.0**-24])

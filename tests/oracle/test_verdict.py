@@ -22,6 +22,7 @@ TWO = load_made_task(
     "def reference(x, weight):\n    return x * weight, x.sum(0)\n",
     outputs={"y": {"shape": ["rows", "cols"]}, "total": {"shape": ["cols"], "reduction": "rows"}},
 )
+ULPS = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "compare": "ulp"}})
 CASE = make_case(axes={"rows": 16, "cols": 32})
 
 
@@ -87,8 +88,9 @@ def _looks(monkeypatch: pytest.MonkeyPatch, there: str | Exception, case: Case, 
 TIMED = make_case(axes=CASE.axes, role="timed")
 
 
-def test_a_device_may_accept_an_answer_and_refuses_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _looks(monkeypatch, "passed", TIMED) == [("cuda", "passed")]
+@pytest.mark.parametrize("task", [TASK, ULPS], ids=["rule", "ulp"])
+def test_a_device_may_accept_an_answer_and_refuses_none(task: LoadedTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _looks(monkeypatch, "passed", TIMED, task) == [("cuda", "passed")]
 
 
 @pytest.mark.parametrize("there", ["incorrect", torch.OutOfMemoryError()])
@@ -106,22 +108,46 @@ def test_only_ordinary_values_of_timed_calls_are_looked_at_on_a_device(
     assert _looks(monkeypatch, "passed", TIMED.model_copy(update=changes)) == [("cpu", "passed")]
 
 
-def test_on_a_device_pytorchs_own_errors_excuse_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def _pretend_that_inputs_are_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Inputs, "place", "cuda")
+    monkeypatch.setattr(Inputs, "to", lambda self, _: self)
+
+
+@pytest.mark.parametrize("task", [TASK, ULPS], ids=["rule", "ulp"])
+def test_on_a_device_pytorchs_own_errors_excuse_nothing(task: LoadedTask, monkeypatch: pytest.MonkeyPatch) -> None:
     """The host's limits, with them, are at least as wide: so nothing else than there is accepted."""
-    inputs = make_inputs(TASK.spec, TIMED)
-    reference = Reference(TASK)
+    inputs = make_inputs(task.spec, TIMED)
+    reference = Reference(task)
     sloppy = {name: tensor * 1.25 for name, tensor in reference.native(inputs).items()}
     monkeypatch.setattr(reference, "native", lambda _: sloppy)
     seen = make_observation(case=TIMED, outputs=sloppy)
-    assert Judge(TASK.spec, reference).look(seen, inputs, "cpu").result.status == "passed"
-    monkeypatch.setattr(Inputs, "place", "cuda")
-    monkeypatch.setattr(Inputs, "to", lambda self, _: self)
-    assert Judge(TASK.spec, reference, "cuda").look(seen, inputs, "cpu").result.status == "incorrect"
+    assert Judge(task.spec, reference).look(seen, inputs, "cpu").result.status == "passed"
+    _pretend_that_inputs_are_on_a_device(monkeypatch)
+    assert Judge(task.spec, reference, "cuda").look(seen, inputs, "cpu").result.status == "incorrect"
 
 
-def test_what_is_counted_in_ulps_is_not_looked_at_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    ulps = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "compare": "ulp"}})
-    assert _looks(monkeypatch, "passed", TIMED, ulps) == [("cpu", "passed")]
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_what_holds_ulps_on_a_device_stays_there(dtype: str) -> None:
+    """A `meta` device stands for it: tensors of it and of the host do not mix."""
+    there = make_inputs(ULPS.spec, TIMED.model_copy(update={"dtype": dtype})).to("meta")
+    reference = Reference(ULPS)
+    expected = Judge(ULPS.spec, reference, "meta").expect(TIMED, there)
+    wrong = expected.standards["y"].is_wrong(reference.native(there)["y"])
+    assert (wrong.device.type, wrong.shape) == ("meta", (16, 32))
+
+
+@pytest.mark.parametrize(("roundings", "status"), [(1, "passed"), (4, "incorrect")])
+def test_on_a_device_what_rounded_inputs_change_is_excused(
+    roundings: int, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in exp(x) by way of exp2(x * log2(e)), which is what GPUs have an instruction for."""
+    outputs = {"y": {"shape": ["rows", "cols"], "compare": "ulp"}}
+    task = load_made_task("def reference(x, weight):\n    return (20 * x).exp()\n", outputs=outputs)
+    inputs = make_inputs(task.spec, TIMED)
+    answer = 20 * inputs.tensors["x"].double() * (1 - roundings * 2.0**-24)
+    seen = make_observation(case=TIMED, outputs={"y": answer.exp().float()})
+    _pretend_that_inputs_are_on_a_device(monkeypatch)
+    assert Judge(task.spec, Reference(task), "cuda").look(seen, inputs, "cpu").result.status == status
 
 
 def test_the_right_answer_passes_and_is_recorded_with_its_errors_and_limits() -> None:
