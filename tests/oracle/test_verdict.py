@@ -22,7 +22,8 @@ TWO = load_made_task(
     "def reference(x, weight):\n    return x * weight, x.sum(0)\n",
     outputs={"y": {"shape": ["rows", "cols"]}, "total": {"shape": ["cols"], "reduction": "rows"}},
 )
-ULPS = load_made_task(outputs={"y": {"shape": ["rows", "cols"], "compare": "ulp"}})
+ULPS_OUTPUTS = {"y": {"shape": ["rows", "cols"], "compare": "ulp"}}
+ULPS = load_made_task(outputs=ULPS_OUTPUTS)
 CASE = make_case(axes={"rows": 16, "cols": 32})
 
 
@@ -126,6 +127,39 @@ def test_on_a_device_pytorchs_own_errors_excuse_nothing(task: LoadedTask, monkey
     assert Judge(task.spec, reference, "cuda").look(seen, inputs, "cpu").result.status == "incorrect"
 
 
+@pytest.mark.parametrize(
+    ("role", "with_digest", "factor", "is_surveyed"),
+    [
+        ("timed", False, 1.0, False),
+        ("timed", False, 1.01, True),
+        ("timed", True, 1.0, True),
+        ("check", False, 1.0, True),
+    ],
+    ids=["right", "wrong", "recorded", "checked"],
+)
+def test_a_timed_answer_that_needs_no_excuse_costs_no_survey_of_them(
+    role: str, with_digest: bool, factor: float, is_surveyed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = Reference(ULPS)
+    case = make_case(role=role)
+    inputs = make_inputs(ULPS.spec, case)
+    seen = make_observation(case=case, outputs={"y": factor * reference.native(inputs)["y"]})
+    counted = Mock(wraps=reference.exact)
+    monkeypatch.setattr(reference, "exact", counted)
+    Judge(ULPS.spec, reference).verdict(seen, inputs, with_digest=with_digest)
+    assert (counted.call_count > 1) == is_surveyed
+
+
+@pytest.mark.parametrize("off_by_ulps", [1, 6, 5000])
+def test_a_strict_look_changes_no_verdict(off_by_ulps: int) -> None:
+    task = load_made_task("def reference(x, weight):\n    return (20 * x).exp()\n", outputs=ULPS_OUTPUTS)
+    inputs = make_inputs(task.spec, TIMED)
+    answer = Reference(task).exact(inputs)["y"] * (1 + off_by_ulps * 2.0**-23)
+    seen = make_observation(case=TIMED, outputs={"y": answer.float()})
+    verdicts = [Judge(task.spec, Reference(task)).verdict(seen, inputs, with_digest=each) for each in (False, True)]
+    assert {verdict.result.status for verdict in verdicts} == {"passed" if off_by_ulps == 1 else "incorrect"}
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_what_holds_ulps_on_a_device_stays_there(dtype: str) -> None:
     """A `meta` device stands for it: tensors of it and of the host do not mix."""
@@ -141,8 +175,7 @@ def test_on_a_device_what_rounded_inputs_change_is_excused(
     roundings: int, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in exp(x) by way of exp2(x * log2(e)), which is what GPUs have an instruction for."""
-    outputs = {"y": {"shape": ["rows", "cols"], "compare": "ulp"}}
-    task = load_made_task("def reference(x, weight):\n    return (20 * x).exp()\n", outputs=outputs)
+    task = load_made_task("def reference(x, weight):\n    return (20 * x).exp()\n", outputs=ULPS_OUTPUTS)
     inputs = make_inputs(task.spec, TIMED)
     answer = 20 * inputs.tensors["x"].double() * (1 - roundings * 2.0**-24)
     seen = make_observation(case=TIMED, outputs={"y": answer.exp().float()})
