@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robust_kbench.devices.ceilings import Ceilings
+from robust_kbench.devices.cpu import CpuDevice
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.documents import parse
@@ -176,6 +178,21 @@ def make_run_summary(**changes: Any) -> RunSummary:
         "deviations": (),
     }
     return RunSummary.model_validate({**facts, **changes})
+
+
+def make_ceilings(**changes: Any) -> Ceilings:
+    """Those of this processor: 10, 12 and 8 GB/s for copies, reads and fills, 100 Gflop/s in float32."""
+    fields = {
+        "device": CpuDevice().facts()["device"],
+        "kind": "cpu",
+        "torch": "2.13.0",
+        "cache_bytes": 1 << 20,
+        "copy_bytes_per_s": 10e9,
+        "read_bytes_per_s": 12e9,
+        "fill_bytes_per_s": 8e9,
+        "flops_per_s": {"float32": 100e9},
+    }
+    return Ceilings.model_validate({**fields, **changes})
 
 
 ALL_LAYERS = (

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from conftest import NO_COMPILER, Submit
-from specimens import load_made_task
+from specimens import load_made_task, make_ceilings
 
+from robust_kbench.devices import ceilings, limits
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.folders import data_folder
@@ -23,6 +24,7 @@ import torch
 def rmsnorm(x, weight):
     return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
 """
+NEITHER = {"read_bytes_per_s": 1.0, "fill_bytes_per_s": 1.0}
 DESTINATION = """
 import torch
 
@@ -90,6 +92,24 @@ def test_an_abi_c_submission_sees_dense_tensors_only(honest_record: RunRecord) -
 def test_a_destination_submission_passes(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(DESTINATION, abi="destination"), tier="quick", seed=3, case=0)
     assert record.status is Status.PASSED, record.reason
+
+
+@pytest.mark.parametrize(("again", "status"), [(1e15, Status.PASSED), (1e6, Status.REJECTED)])
+def test_a_time_that_seems_too_short_is_held_to_a_floor_that_was_measured_again(
+    again: float, status: Status, evaluator: Evaluator, submit: Submit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(limits, "_repeated", set())
+    monkeypatch.setattr(ceilings, "_foreign_seconds", lambda: 0.0)
+    rates = iter([1e6, again])  # bytes a second: no kernel is that slow
+    slow = make_ceilings(flops_per_s={})
+    monkeypatch.setattr(
+        ceilings, "_ask", lambda _: slow.model_copy(update={"copy_bytes_per_s": next(rates), **NEITHER})
+    )
+    record = evaluator.evaluate(submit(HONEST), tier="quick")
+    assert record.status is status, record.reason
+    assert any(finding.guard == "floor" for finding in record.findings) == (status is Status.REJECTED)
+    assert list(rates) == []
 
 
 @pytest.mark.slow

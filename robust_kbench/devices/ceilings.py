@@ -42,6 +42,7 @@ width that they have, and a core's clock may be half as high again while the oth
 """
 _TIMEOUT_S = 60
 _MAX_DOCUMENT_BYTES = 1 << 16
+_MEMORY_RATES = ("copy_bytes_per_s", "read_bytes_per_s", "fill_bytes_per_s")
 
 Rate = Annotated[float, Field(gt=0, lt=1e18)]
 
@@ -66,6 +67,12 @@ class Ceilings(Strict):
         """The same with `CPU_SAFETY`: faster than this is impossible, where no datasheet says so."""
         return self._peaks(f"measured on {self.device}, with a margin", CPU_SAFETY["bytes"], CPU_SAFETY["flops"])
 
+    def or_higher(self, other: Ceilings) -> Ceilings:
+        """The same with the higher of both rates everywhere."""
+        rates = {name: max(getattr(self, name), getattr(other, name)) for name in _MEMORY_RATES}
+        flops = {unit: max(rate, other.flops_per_s.get(unit, 0.0)) for unit, rate in self.flops_per_s.items()}
+        return self.model_copy(update={**rates, "flops_per_s": flops})
+
     def _peaks(self, source: str, bytes_factor: float, flops_factor: float) -> Peaks:
         best = max(self.copy_bytes_per_s, self.read_bytes_per_s, self.fill_bytes_per_s)
         return Peaks(
@@ -81,8 +88,8 @@ def cached(device: Device) -> Ceilings | None:
     return read(_path(device), device)
 
 
-def measured(device: Device) -> Ceilings:
-    """Measure now, alone on the machine, and keep the result. Takes up to 20 s.
+def measured(device: Device, earlier: Ceilings | None = None) -> Ceilings:
+    """Measure now, alone on the machine, and keep the result, of each rate no less than `earlier`. Takes up to 20 s.
 
     Raises HarnessError, also when others were at work: ceilings that are too low make honest kernels look impossible.
     """
@@ -94,6 +101,7 @@ def measured(device: Device) -> Ceilings:
         raise HarnessError(
             f"ceilings of {device.kind}: others used {load:.0%} of a core meanwhile; stop what else runs here"
         )
+    found = found.or_higher(earlier) if earlier else found
     write(_path(device), found)
     return found
 

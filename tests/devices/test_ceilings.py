@@ -12,28 +12,14 @@ from typing import Any
 
 import pytest
 import torch
+from specimens import make_ceilings
 
 from robust_kbench import machine_lock
 from robust_kbench.devices import calibration, ceilings
-from robust_kbench.devices.ceilings import Ceilings
 from robust_kbench.devices.cpu import CpuDevice
 from robust_kbench.errors import HarnessError, SpecError
 
 G = 10**9
-
-
-def make_ceilings(**changes: Any) -> Ceilings:
-    fields = {
-        "device": CpuDevice().facts()["device"],
-        "kind": "cpu",
-        "torch": "2.13.0",
-        "cache_bytes": 1 << 20,
-        "copy_bytes_per_s": 10.0 * G,
-        "read_bytes_per_s": 12.0 * G,
-        "fill_bytes_per_s": 8.0 * G,
-        "flops_per_s": {"float32": 100.0 * G},
-    }
-    return Ceilings.model_validate({**fields, **changes})
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from test_ceilings import make_ceilings
+from specimens import make_ceilings
 
 from robust_kbench.devices import Device, ceilings
 from robust_kbench.devices import limits as limits_module
 from robust_kbench.devices.ceilings import Ceilings
 from robust_kbench.devices.cpu import CpuDevice
-from robust_kbench.devices.limits import Limits, known_limits, limits_of
+from robust_kbench.devices.limits import Limits, known_limits, limits_of, measured_again
 from robust_kbench.errors import HarnessError, SpecError
 
 
@@ -84,6 +84,51 @@ def test_ceilings_that_are_not_believed_are_not_passed_over(home: Path) -> None:
     path.write_text("{}")
     with pytest.raises(SpecError, match="kbench doctor --measure"):
         limits_of(device)
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[Ceilings]:
+    """What the measuring processes find, one after the other, on a machine of which nothing else is known."""
+    found: list[Ceilings] = []
+    monkeypatch.setattr(limits_module, "_repeated", set())
+    monkeypatch.setattr(ceilings, "_ask", lambda _: found.pop(0))
+    monkeypatch.setattr(ceilings, "_foreign_seconds", lambda: 0.0)
+    monkeypatch.setattr("robust_kbench.machine_lock.quiet", contextlib.nullcontext)
+    return found
+
+
+def test_of_two_measurements_the_higher_rate_counts_each(answers: list[Ceilings]) -> None:
+    keep(CpuDevice(), copy_bytes_per_s=10e9, read_bytes_per_s=9e9, flops_per_s={"float32": 2e9})
+    answers.append(make_ceilings(copy_bytes_per_s=8e9, read_bytes_per_s=12e9, flops_per_s={"float32": 1e9}))
+    again = measured_again(CpuDevice())
+    assert again == limits_of(CpuDevice())
+    kept = ceilings.cached(CpuDevice())
+    assert kept is not None
+    assert (kept.copy_bytes_per_s, kept.read_bytes_per_s, kept.flops_per_s["float32"]) == (10e9, 12e9, 2e9)
+
+
+def test_a_processor_is_measured_again_only_once(answers: list[Ceilings]) -> None:
+    keep(CpuDevice())
+    answers.append(make_ceilings(read_bytes_per_s=1e12))
+    assert measured_again(CpuDevice()) is not None
+    assert measured_again(CpuDevice()) is None
+
+
+def test_lower_rates_and_a_busy_machine_change_nothing(
+    answers: list[Ceilings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = keep(CpuDevice())
+    lower = make_ceilings(
+        copy_bytes_per_s=1.0, read_bytes_per_s=1.0, fill_bytes_per_s=1.0, flops_per_s={"float32": 1.0}
+    )
+    answers += [lower, make_ceilings(read_bytes_per_s=1e12)]
+    assert measured_again(CpuDevice()) is None
+    monkeypatch.setattr(limits_module, "_repeated", set())
+    used = iter([0.0, 1e6])
+    monkeypatch.setattr(ceilings, "_foreign_seconds", lambda: next(used))
+    assert measured_again(CpuDevice()) is None
+    assert ceilings.cached(CpuDevice()) == kept
+    assert measured_again(gpu("NVIDIA H200")) is None
 
 
 @pytest.mark.parametrize(("foreign_seconds", "is_kept"), [(0.0, True), (1e6, False)])
