@@ -127,7 +127,11 @@ class Judge:
         return Expected(exact, native, standards)
 
     def _strictly(self, case: Case, inputs: Inputs) -> Expected:
-        """A device has the time for float64, and the memory. What PyTorch errs by there would be no excuse here."""
+        """Limits that no error of PyTorch's widens: what it errs by on a device would be no excuse here.
+
+        A device has the time for what rounded inputs change; on the host, where that is looked up after this, nothing
+        widens a limit in ulps.
+        """
         exact, native = self._reference.exact(inputs), self._reference.native(inputs)
         slope = None if inputs.place == "cpu" else slopes(self._task, self._reference, inputs, exact)
         standards: dict[str, Standard] = {
