@@ -75,14 +75,11 @@ class _Mix:
 
     draw: Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
     mix: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+    is_filled: bool = False
+    """Whether small results end in zeros: both values have been rounded before. No other normal number looks so.
 
-
-def _sum(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Both have been rounded before, so that small sums of theirs end in zeros: no other normal number looks like that.
-
-    A millionth of one of them, backwards, fills these places.
+    A millionth of the first window, backwards, fills these places.
     """
-    return torch.add(one, other).add_(one.flip(0), alpha=_FILLING)
 
 
 def _sum_of_fractions(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
@@ -91,7 +88,11 @@ def _sum_of_fractions(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 
 
 _MIXES: Mapping[Distribution, _Mix] = {
-    "normal": _Mix(lambda shape, source: torch.randn(shape, generator=source, device=source.device).mul_(_HALF), _sum),
+    "normal": _Mix(
+        lambda shape, source: torch.randn(shape, generator=source, device=source.device).mul_(_HALF),
+        torch.add,
+        is_filled=True,
+    ),
     "uniform": _Mix(
         lambda shape, source: torch.randint(
             0, _LARGEST_FRACTION + 1, shape, generator=source, dtype=torch.int32, device=source.device
@@ -129,6 +130,7 @@ class _Streams:
     def __init__(self, mix: _Mix, size: int, spare: int, source: torch.Generator) -> None:
         self._mix, self._spare = mix, spare
         self._one, self._other = mix.draw((size,), source), mix.draw((size,), source)
+        self._filler = self._one.flip(0).mul_(_FILLING) if mix.is_filled else None
         self._taken: set[int] = set()
 
     @property
@@ -142,4 +144,5 @@ class _Streams:
             one, other = source.randrange(self._spare), source.randrange(self._spare)
             if one - other not in self._taken:
                 self._taken.add(one - other)
-                return self._mix.mix(self._one[one : one + count], self._other[other : other + count])
+                mixed = self._mix.mix(self._one[one : one + count], self._other[other : other + count])
+                return mixed if self._filler is None else mixed.add_(self._filler[-one - count :][:count])

@@ -1,9 +1,9 @@
 """One session: fresh workers of every contestant, called in random order, round by round, from one shared arena.
 
-Every call gets fresh values at fresh addresses, with caches emptied before it, and every output is verified: a secret
-share against float64, the others against PyTorch at the same dtype. Calls of the candidate that only check (the timed
-shape under every value distribution, and the spot checks) are mixed in at random, so that no call tells whether it is
-timed.
+Every call gets values that are fresh to its worker, at fresh addresses, with caches emptied before it, and every output
+is verified: a secret share against float64, the others against PyTorch at the same dtype. Calls of the candidate that
+only check (the timed shape under every value distribution, and the spot checks) are mixed in at random, so that no call
+tells whether it is timed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
 _HOT_CALLS, _HOST_CALLS = 20, 3
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
 _CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
+_DRAWN_FOR = (CANDIDATE, CONTROL)
+"""Who gets values of its own in a round. The baselines, sources of ours, share others: drawing costs more than a call.
 
+What equal workers differ by must hold what other values make of a call, as the candidate's ratio does.
+"""
 
 _Check = Callable[[], None]
 
@@ -202,7 +206,11 @@ class TimingSession:
     def _round(self, checks: list[_Check], *, keep: bool) -> None:
         """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too."""
         distribution = self._some_distribution()
-        drawn = [(contestant, *self._draw(distribution)) for contestant in self._in_random_order()]
+        shared = self._draw(distribution)
+        drawn = [
+            (contestant, *(self._draw(distribution) if contestant.name in _DRAWN_FOR else shared))
+            for contestant in self._in_random_order()
+        ]
         calls = [
             (contestant, inputs, self._call(contestant, case, inputs, is_read=self._is_read(contestant)))
             for contestant, case, inputs in drawn

@@ -127,37 +127,68 @@ def test_on_a_device_pytorchs_own_errors_excuse_nothing(task: LoadedTask, monkey
     assert Judge(task.spec, reference, "cuda").look(seen, inputs, "cpu").result.status == "incorrect"
 
 
-@pytest.mark.parametrize(
-    ("role", "with_digest", "factor", "is_surveyed"),
-    [
-        ("timed", False, 1.0, False),
-        ("timed", False, 1.01, True),
-        ("timed", True, 1.0, True),
-        ("check", False, 1.0, True),
-    ],
-    ids=["right", "wrong", "recorded", "checked"],
-)
-def test_a_timed_answer_that_needs_no_excuse_costs_no_survey_of_them(
+def _counting(monkeypatch: pytest.MonkeyPatch) -> tuple[Reference, Mock]:
+    reference = Reference(ULPS)
+    counted = Mock(wraps=reference.exact)
+    monkeypatch.setattr(reference, "exact", counted)
+    return reference, counted
+
+
+@pytest.mark.parametrize("role", ["timed", "check"])
+@pytest.mark.parametrize("with_digest", [False, True])
+@pytest.mark.parametrize(("factor", "is_surveyed"), [(1.0, False), (1.01, True)], ids=["right", "wrong"])
+def test_an_answer_that_needs_no_excuse_costs_no_survey_of_them(
     role: str, with_digest: bool, factor: float, is_surveyed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reference = Reference(ULPS)
+    reference, counted = _counting(monkeypatch)
     case = make_case(role=role)
     inputs = make_inputs(ULPS.spec, case)
     seen = make_observation(case=case, outputs={"y": factor * reference.native(inputs)["y"]})
-    counted = Mock(wraps=reference.exact)
-    monkeypatch.setattr(reference, "exact", counted)
     Judge(ULPS.spec, reference).verdict(seen, inputs, with_digest=with_digest)
     assert (counted.call_count > 1) == is_surveyed
 
 
+@pytest.mark.parametrize(
+    ("later", "is_tried"), [({"seed": 9}, False), ({"distribution": "uniform"}, True), ({"dtype": "float16"}, True)]
+)
+def test_where_the_first_answer_needed_excuses_later_ones_are_held_to_wide_limits_at_once(
+    later: dict[str, Any], is_tried: bool
+) -> None:
+    judge = Judge(ULPS.spec, Reference(ULPS))
+    looks = Mock(wraps=judge.look)
+    judge.look = looks  # type: ignore[method-assign]
+    for factor, changes in ((1.01, {}), (1.0, later)):
+        case = make_case(role="timed", **changes)
+        inputs = make_inputs(ULPS.spec, case)
+        looks.reset_mock()
+        judge.verdict(make_observation(case=case, outputs={"y": factor * Reference(ULPS).native(inputs)["y"]}), inputs)
+    (look,) = looks.call_args_list
+    assert (look.kwargs.get("excuses") is False) == is_tried
+
+
+@pytest.mark.parametrize("role", ["timed", "check"])
 @pytest.mark.parametrize("off_by_ulps", [1, 6, 5000])
-def test_a_strict_look_changes_no_verdict(off_by_ulps: int) -> None:
+def test_a_strict_look_changes_no_verdict(off_by_ulps: int, role: str) -> None:
     task = load_made_task("def reference(x, weight):\n    return (20 * x).exp()\n", outputs=ULPS_OUTPUTS)
-    inputs = make_inputs(task.spec, TIMED)
+    case = TIMED.model_copy(update={"role": role})
+    inputs = make_inputs(task.spec, case)
     answer = Reference(task).exact(inputs)["y"] * (1 + off_by_ulps * 2.0**-23)
-    seen = make_observation(case=TIMED, outputs={"y": answer.float()})
-    verdicts = [Judge(task.spec, Reference(task)).verdict(seen, inputs, with_digest=each) for each in (False, True)]
-    assert {verdict.result.status for verdict in verdicts} == {"passed" if off_by_ulps == 1 else "incorrect"}
+    seen = make_observation(case=case, outputs={"y": answer.float()})
+    verdict = Judge(task.spec, Reference(task)).verdict(seen, inputs)
+    in_full = Judge(task.spec, Reference(task)).look(seen, inputs, "cpu")
+    assert {verdict.result.status, in_full.result.status} == {"passed" if off_by_ulps == 1 else "incorrect"}
+
+
+@pytest.mark.parametrize(("number", "status"), [(math.nan, "passed"), (1.0, "incorrect")], ids=["kept", "hidden"])
+def test_a_strict_look_wants_a_nan_where_it_spreads_to(number: float, status: str) -> None:
+    task = load_made_task("def reference(x, weight):\n    return x * 2\n", outputs=ULPS_OUTPUTS, nonfinite="contain")
+    case = make_case(axes=CASE.axes, probe="nonfinite")
+    inputs = make_inputs(task.spec, case)
+    assert inputs.tensors["x"].isnan().any()
+    due = Reference(task).native(inputs)["y"]
+    answer = due.masked_fill(due.isnan(), number)
+    seen = make_observation(case=case, outputs={"y": answer})
+    assert Judge(task.spec, Reference(task)).verdict(seen, inputs).result.status == status
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])

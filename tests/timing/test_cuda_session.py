@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from specimens import load_made_task, make_case
 
 from robust_kbench import guards
 from robust_kbench.cases.bank import Bank
+from robust_kbench.cases.values import Inputs
 from robust_kbench.devices import machine
 from robust_kbench.guards import agreement
 from robust_kbench.isolation.arena import Arena
@@ -87,11 +89,13 @@ class Caller:
 
     tamper: Callable[[Observation, Mapping[str, Any]], Observation] = lambda seen, more: seen
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    given: list[tuple[str, Inputs]] = field(default_factory=list)
 
     def call(
         self, worker: Worker, abi: str, case: Any, inputs: Any, *, is_read: bool, more: Any, **flushes: Any
     ) -> Any:
         self.asked.append((worker.name, dict(more)))
+        self.given.append((worker.name, inputs))
         batch = {"calls": 1, "flush": True, "empty": False, **more.get("batch", {})}
         work_ns = 0 if batch["empty"] else KERNEL_NS
         held_ns = FLUSH_NS + more["hold"] * HOLD_NS
@@ -110,8 +114,12 @@ class Caller:
         return self.tamper(seen, more) if worker.name == "candidate" else seen
 
 
-def run(caller: Caller, device: Device | None = None, **changes: Any) -> SessionResult:
-    hosts = {"candidate": 120 * US, "eager": 500 * US, "control": 90 * US}
+HOSTS = {"candidate": 120 * US, "eager": 500 * US, "control": 90 * US}
+
+
+def run(
+    caller: Caller, device: Device | None = None, hosts: Mapping[str, int] = HOSTS, **changes: Any
+) -> SessionResult:
     contestants: Any = [Contestant(name, host_ns) for name, host_ns in hosts.items()]
     parts: Any = {"pool": None, "device": device or Device()}
     arena = Arena(1 << 20)
@@ -130,6 +138,18 @@ def run(caller: Caller, device: Device | None = None, **changes: Any) -> Session
             process.kill()
             process.wait()
         IDLE.clear()
+
+
+def test_no_worker_gets_values_twice_and_only_baselines_share_theirs() -> None:
+    caller = Caller()
+    result = run(caller, hosts={**HOSTS, "functional": 90 * US})
+    assert result.failure == ""
+    owners: dict[int, list[str]] = defaultdict(list)
+    for name, inputs in caller.given:
+        owners[id(inputs)].append(name)
+    shared = [sorted(names) for names in owners.values() if len(names) > 1]
+    assert len(shared) >= PLAN.min_rounds
+    assert all(names == ["eager", "functional"] for names in shared)
 
 
 def test_an_honest_kernel_is_looked_at_closely_and_nothing_is_found() -> None:
