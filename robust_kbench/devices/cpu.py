@@ -25,7 +25,7 @@ class CpuDevice:
 
     kind: DeviceKind = "cpu"
     copies_out = False
-    starts_at_once = 1
+    starts_at_once = 2  # forks and namespaces of one, while another one's pages are cleared
     judging_threads = 1
     judging_place = "cpu"
     felt_cores: Collection[int] | None = None

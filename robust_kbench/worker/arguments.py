@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-_MADV_POPULATE_WRITE = 23
+from robust_kbench.worker.kernel import MADV_POPULATE_WRITE
 
 
 class Arena:
@@ -39,7 +39,7 @@ def _ready_to_write(descriptor: int, size_bytes: int) -> mmap.mmap:
     """
     memory = mmap.mmap(descriptor, size_bytes, flags=mmap.MAP_SHARED)
     try:
-        memory.madvise(_MADV_POPULATE_WRITE)
+        memory.madvise(MADV_POPULATE_WRITE)
     except OSError:  # Linux before 5.14
         return mmap.mmap(descriptor, size_bytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
     return memory

@@ -6,6 +6,7 @@ import platform
 import signal
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.malloc.restype = ctypes.c_void_p
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -31,6 +32,9 @@ MS_PRIVATE = 1 << 18
 MS_RELATIME = 1 << 21
 _MNT_DETACH = 2
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+
+MADV_POPULATE_WRITE = 23
+_PAGE_BYTES = 4096
 
 MACHINE = platform.machine()
 
@@ -65,6 +69,23 @@ def die_with_parent(parent: int) -> None:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() not in (parent, 0):  # 0: the parent lives outside our pid namespace
         os._exit(1)
+
+
+def populate_heap(size_bytes: int) -> None:
+    """Have the pages of so many bytes of the heap in place, all at once: faults take twice as long.
+
+    Raises OSError before Linux 5.14, and MemoryError where there is no room.
+    """
+    address = _LIBC.malloc(ctypes.c_size_t(size_bytes))
+    if not address:
+        raise MemoryError
+    try:
+        first = -(-address // _PAGE_BYTES) * _PAGE_BYTES
+        whole = (address + size_bytes - first) // _PAGE_BYTES * _PAGE_BYTES
+        advised = _LIBC.madvise(ctypes.c_void_p(first), ctypes.c_size_t(whole), MADV_POPULATE_WRITE)
+        _check(advised, "madvise(MADV_POPULATE_WRITE)")
+    finally:
+        _LIBC.free(ctypes.c_void_p(address))
 
 
 def drop_capabilities() -> None:
