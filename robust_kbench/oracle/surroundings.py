@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,7 +12,8 @@ from robust_kbench.cases.contract import rounding
 from robust_kbench.cases.values import Inputs
 from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.reference import Reference
-from robust_kbench.schema.task import Task
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.task import ITEMSIZE, Task, shape_of
 
 Tensors = Mapping[str, torch.Tensor]
 _SPREAD = 2.0**-4  # relative: about a binade of the result where its relative condition is 16
@@ -41,6 +43,15 @@ class Surroundings:
     def of(self, name: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """What one output is off by around the case, as pairs of exact and native answers."""
         return [(exact[name], native[name]) for exact, native in (*self.pairs, *self.allowed)]
+
+
+def are_dear(task: Task, case: Case) -> bool:
+    """Whether `surround` evaluates the reference at neighbours of a case: that takes several times as long as at it."""
+    comparisons = set(map(task.comparison_of, task.outputs.values()))
+    outputs = task.outputs.values()
+    sizes = [math.prod(shape_of(spec, case.axes)) for spec in outputs]
+    widths = [ITEMSIZE[task.dtype_of(spec, case.dtype)] for spec in outputs]
+    return "ulp" in comparisons or ("rule" in comparisons and _are_few_halves(sizes, widths))
 
 
 def surround(
@@ -86,13 +97,17 @@ def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surrounding
     None where there are enough outputs, and in wider dtypes, where PyTorch's own error hardly ever sets the limits.
     """
     outputs = native.values()
-    if max(tensor.numel() for tensor in outputs) > _FEW or all(tensor.dtype.itemsize > 2 for tensor in outputs):
+    if not _are_few_halves([tensor.numel() for tensor in outputs], [tensor.dtype.itemsize for tensor in outputs]):
         return None
     pairs = []
     for number in range(_GLANCES):
         nearby = _scattered(inputs, torch.Generator().manual_seed(number))
         pairs.append((reference.exact(nearby), reference.native(nearby)))
     return Surroundings(tuple(pairs), {})
+
+
+def _are_few_halves(sizes: Sequence[int], widths: Sequence[int]) -> bool:
+    return max(sizes) <= _FEW and min(widths) <= 2
 
 
 def _natives(reference: Reference, inputs: Inputs) -> Iterator[Tensors]:

@@ -20,7 +20,7 @@ from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.sampled import is_costly, sample
 from robust_kbench.oracle.seeds import Run, coincidence
 from robust_kbench.oracle.standards import rule, standard_for
-from robust_kbench.oracle.surroundings import Surroundings, slopes, surround
+from robust_kbench.oracle.surroundings import Surroundings, are_dear, slopes, surround
 from robust_kbench.oracle.three_metrics import is_plainly_near
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
@@ -101,7 +101,6 @@ class Judge:
         comparisons = set(map(task.comparison_of, task.outputs.values()))
         self.is_easily_moved = comparisons <= {"rule", "ulp", "exact"}
         """Whether what all outputs are held to can be looked at on any device."""
-        self._is_surveyed = "ulp" in comparisons
         self._task = task
         self._reference = reference
         self._last: _Asked | None = None
@@ -192,12 +191,13 @@ class Judge:
         return self._place != "cpu" and self.is_easily_moved and case.role == "timed" and case.probe is None
 
     def _needs_no_excuses(self, case: Case) -> bool:
-        """Whether an answer is first held to limits that PyTorch's errors do not widen, as a survey of those is dear.
+        """Whether an answer is first held to limits that PyTorch's errors do not widen, where to look these up is dear.
 
-        It costs 0.5 s for 2 M elements. Where the first answer to such values has not kept these limits, as 1 + erf
+        It takes 0.5 s for 2 M elements. Where the first answer to such values has not kept these limits, as 1 + erf
         does not, the later ones are not tried.
         """
-        return self._is_surveyed and not is_costly(self._task, case) and self._first_looks.get(_values_of(case), True)
+        is_promising = self._first_looks.get(_values_of(case), True)
+        return is_promising and are_dear(self._task, case) and not is_costly(self._task, case)
 
     def look(
         self, seen: Observation, inputs: Inputs, place: str, digested: Inputs | None = None, *, excuses: bool = True

@@ -56,7 +56,7 @@ def test_what_pytorchs_luck_is_near_a_timed_call_serves_the_later_ones(
         case = make_case(role=role, dtype="float16", seed=seed)
         inputs = make_inputs(TASK.spec, case)
         answer = Reference(TASK).native(inputs)
-        assert judge.verdict(make_observation(case=case, outputs=answer), inputs).result.status == "passed"
+        assert judge.look(make_observation(case=case, outputs=answer), inputs, "cpu").result.status == "passed"
     assert counted.call_count == evaluations  # of the second call, its neighbours included
 
 
@@ -127,25 +127,38 @@ def test_on_a_device_pytorchs_own_errors_excuse_nothing(task: LoadedTask, monkey
     assert Judge(task.spec, reference, "cuda").look(seen, inputs, "cpu").result.status == "incorrect"
 
 
-def _counting(monkeypatch: pytest.MonkeyPatch) -> tuple[Reference, Mock]:
-    reference = Reference(ULPS)
-    counted = Mock(wraps=reference.exact)
-    monkeypatch.setattr(reference, "exact", counted)
-    return reference, counted
-
-
 @pytest.mark.parametrize("role", ["timed", "check"])
 @pytest.mark.parametrize("with_digest", [False, True])
+@pytest.mark.parametrize(("task", "dtype"), [(ULPS, "float32"), (TASK, "float16")], ids=["ulp", "few halves"])
 @pytest.mark.parametrize(("factor", "is_surveyed"), [(1.0, False), (1.01, True)], ids=["right", "wrong"])
-def test_an_answer_that_needs_no_excuse_costs_no_survey_of_them(
-    role: str, with_digest: bool, factor: float, is_surveyed: bool, monkeypatch: pytest.MonkeyPatch
+def test_an_answer_that_needs_no_excuse_costs_no_look_around(
+    role: str,
+    with_digest: bool,
+    task: LoadedTask,
+    dtype: str,
+    factor: float,
+    is_surveyed: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    reference, counted = _counting(monkeypatch)
-    case = make_case(role=role)
-    inputs = make_inputs(ULPS.spec, case)
+    reference = Reference(task)
+    counted = Mock(wraps=reference.exact)
+    monkeypatch.setattr(reference, "exact", counted)
+    case = make_case(role=role, dtype=dtype)
+    inputs = make_inputs(task.spec, case)
     seen = make_observation(case=case, outputs={"y": factor * reference.native(inputs)["y"]})
-    Judge(ULPS.spec, reference).verdict(seen, inputs, with_digest=with_digest)
+    Judge(task.spec, reference).verdict(seen, inputs, with_digest=with_digest)
     assert (counted.call_count > 1) == is_surveyed
+
+
+@pytest.mark.parametrize(("dtype", "rows"), [("float32", 16), ("float16", 4097)], ids=["wide", "many"])
+def test_where_no_neighbour_is_evaluated_nobody_is_held_to_less_than_the_whole_rule(dtype: str, rows: int) -> None:
+    judge = Judge(TASK.spec, Reference(TASK))
+    looks = Mock(wraps=judge.look)
+    judge.look = looks  # type: ignore[method-assign]
+    case = make_case(dtype=dtype, axes={"rows": rows, "cols": 1})
+    inputs = make_inputs(TASK.spec, case)
+    judge.verdict(make_observation(case=case, outputs=Reference(TASK).native(inputs)), inputs)
+    assert [look.kwargs for look in looks.call_args_list] == [{}]
 
 
 @pytest.mark.parametrize(

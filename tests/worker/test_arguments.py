@@ -8,11 +8,12 @@ import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from robust_kbench.isolation.memfd import sealed_memfd
-from robust_kbench.worker import arguments
+from robust_kbench.worker import arguments, kernel, session
 
 SIZE = 1 << 20
 
@@ -44,9 +45,9 @@ def test_no_page_has_yet_to_be_marked_as_written(descriptor: int) -> None:
     assert dirty_bytes(arena.address) == SIZE
 
 
-@pytest.mark.parametrize("advice", [arguments._MADV_POPULATE_WRITE, 9999], ids=["now", "on an older kernel"])
+@pytest.mark.parametrize("advice", [kernel.MADV_POPULATE_WRITE, 9999], ids=["now", "on an older kernel"])
 def test_writing_faults_no_page_in(descriptor: int, monkeypatch: pytest.MonkeyPatch, advice: int) -> None:
-    monkeypatch.setattr(arguments, "_MADV_POPULATE_WRITE", advice)
+    monkeypatch.setattr(arguments, "MADV_POPULATE_WRITE", advice)
     arena = arguments.Arena(descriptor, SIZE)
     whole = arena.tensor({"dtype": "uint8", "span": SIZE, "offset": 0, "shape": [SIZE], "stride": [1]})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -69,3 +70,14 @@ def test_scalars_take_the_places_that_were_kept_for_them(descriptor: int, abi: s
 def test_native_scalars_have_the_width_of_their_dtype_before_they_come(descriptor: int) -> None:
     passed = arguments.build("c", arguments.Arena(descriptor, SIZE), SCALE_AND_SEED, [], [])
     assert [type(each) for each in passed] == [ctypes.c_double, ctypes.c_int64]
+
+
+def test_on_an_older_kernel_the_heap_is_touched_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel.populate_heap(SIZE)
+    monkeypatch.setattr(kernel, "MADV_POPULATE_WRITE", 9999)
+    with pytest.raises(OSError, match="madvise"):
+        kernel.populate_heap(SIZE)
+    touched = Mock(wraps=bytearray)
+    monkeypatch.setattr(session, "bytearray", touched, raising=False)
+    session._touch_heap(SIZE)
+    touched.assert_called_once_with(SIZE)
