@@ -25,7 +25,7 @@ class CpuDevice:
 
     kind: DeviceKind = "cpu"
     copies_out = False
-    starts_at_once = 2  # forks and namespaces of one, while another one's pages are cleared
+    starts_at_once = 1  # two on the core that they share with the judge, as in `--jobs 2`, cannot be stopped in time
     judging_threads = 1
     judging_place = "cpu"
     felt_cores: Collection[int] | None = None
