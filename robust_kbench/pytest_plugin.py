@@ -4,7 +4,8 @@
     tasks/norm/rmsnorm/task.yaml::reference[bfloat16]    the audit: honest variants pass, wrong ones fail
     tasks/norm/rmsnorm/task.yaml::kernel[cpp_simd]       an evaluation at tier quick
 
-Kernels that are timed on this machine have the marker `timed`; what `-m "not timed"` leaves can run side by side.
+Kernels that are timed on this machine have the marker `timed`; what `-m "not timed"` leaves can run side by side, where
+each process of pytest-xdist keeps to cores of its own.
 `--submission DIR` adds a submission of your own to its task. `--lane quick` keeps one reference of every task, in a
 dtype that rotates from day to day, and judges emulated kernels without the checker. `--lane fast` keeps every spec and
 an eighth of the rest, which rotates, too, and of the kernels there the checker looks at those that have changed. Both
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import os
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -24,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from robust_kbench import machine_shares
 from robust_kbench.errors import KBenchError
 
 if TYPE_CHECKING:
@@ -61,6 +64,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = [item for item in items if not isinstance(item, _TaskItem) or item.is_kept(lane, changed)]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Side by side with other processes of pytest-xdist, keep to a part of the cores, where nothing is timed."""
+    told = getattr(session.config, "workerinput", None)
+    if told and all(isinstance(item, _TaskItem) and not item.get_closest_marker("timed") for item in session.items):
+        shares = machine_shares.of_cores(sorted(os.sched_getaffinity(0)), told["workercount"])
+        number = int(told["workerid"].removeprefix("gw"))  # one that replaces another has a number of its own
+        os.sched_setaffinity(0, shares[number % len(shares)].cores)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import NO_COMPILER, Submit
@@ -13,6 +14,7 @@ from robust_kbench.devices import ceilings, limits
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.folders import data_folder
+from robust_kbench.isolation.process import Worker
 from robust_kbench.registry import load_task, read_submission
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import RunRecord, Status, decode_samples
@@ -217,6 +219,28 @@ def test_an_error_of_the_harness_is_never_blamed_on_the_submission(
     record = evaluator.evaluate(submit(HONEST), tier="quick", seed=1, case=0)
     assert record.status is Status.HARNESS_ERROR
     assert "a guard of ours is broken" in record.reason
+
+
+@pytest.mark.parametrize(
+    ("source", "keys", "spins"),
+    [(HONEST, {}, {True}), (TRITON_ALL, {"language": "triton", "abi": "destination"}, {False})],
+    ids=["native", "interpreted"],
+)
+def test_the_judge_keeps_a_core_busy_only_for_what_may_be_timed(
+    source: str, keys: dict[str, str], spins: set[bool], submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[bool] = set()
+    load = Worker.load
+
+    def loaded(self: Worker, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Any:
+        seen.add(spin)
+        return load(self, request, spin=spin, timeout_s=timeout_s)
+
+    monkeypatch.setattr(Worker, "load", loaded)
+    with Evaluator("cpu") as evaluator:
+        evaluator.device.handshake = "spin"
+        assert evaluator.evaluate(submit(source, **keys), tier="quick", seed=1, case=0).cases
+    assert seen == spins
 
 
 @pytest.mark.rotating

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,32 @@ def test_kernels_that_are_timed_here_can_be_left_for_a_quiet_machine(tree: Path)
     for item in ("kernel[triton_tile]", "kernel[cuda_register_rows]", "spec", "reference[float32]"):
         assert f"::{item}" in others
         assert f"::{item}" not in timed
+
+
+TELL_CORES = """
+import os, pathlib
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workerinput"):
+        name = session.config.workerinput["workerid"]
+        pathlib.Path(f"cores-{name}").write_text(" ".join(map(str, sorted(os.sched_getaffinity(0)))))
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+@pytest.mark.parametrize(
+    ("chosen", "is_shared"),
+    [("spec", False), pytest.param("spec or python_two_pass", True, marks=pytest.mark.rotating)],
+)
+def test_side_by_side_each_process_keeps_to_cores_of_its_own_unless_one_has_to_measure(
+    chosen: str, is_shared: bool, tree: Path
+) -> None:
+    (tree / "conftest.py").write_text(TELL_CORES)
+    done = run_pytest("tasks", "-n", "2", "-k", chosen, cwd=tree)
+    assert done.returncode == 0, done.stdout
+    first, second = (set((tree / f"cores-gw{number}").read_text().split()) for number in (0, 1))
+    assert first | second == set(map(str, os.sched_getaffinity(0)))
+    assert bool(first & second) == is_shared
 
 
 def test_a_sound_task_passes(tree: Path) -> None:

@@ -81,8 +81,8 @@ def neighbours_swapped(setting: Setting, name: str) -> torch.Tensor | None:
 
 def transposed(setting: Setting, name: str) -> torch.Tensor | None:
     """The last two axes are swapped, in case they have one size."""
-    right = setting.native[name]
-    return right.mT if right.dim() > 1 and right.shape[-1] == right.shape[-2] > 1 else None
+    shape = setting.shape_of(name)
+    return setting.native[name].mT if len(shape) > 1 and shape[-1] == shape[-2] > 1 else None
 
 
 def scaled(setting: Setting, name: str) -> torch.Tensor | None:

@@ -1,9 +1,9 @@
-"""One case with all that variants are made from and held to, made once for all of them."""
+"""One case with all that variants are made from and held to, made once for all of them, when the first needs it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -14,6 +14,7 @@ from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Expected, Judge
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.task import shape_of
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -26,20 +27,24 @@ class Setting:
     reference: Reference
     case: Case
     inputs: Inputs
-    expected: Expected
 
     @classmethod
     def of(cls, task: LoadedTask, reference: Reference, case: Case) -> Setting:
-        """Make the inputs and the reference's answers."""
-        inputs = make_inputs(task.spec, case)
-        return cls(task, reference, case, inputs, Judge(task.spec, reference).expect(case, inputs))
+        """Make the inputs."""
+        return cls(task, reference, case, make_inputs(task.spec, case))
 
     def beside(self, inputs: Inputs) -> Setting:
         """The same case with other inputs; itself, where they are its own."""
-        if inputs is self.inputs:
-            return self
-        expected = Judge(self.task.spec, self.reference).expect(self.case, inputs)
-        return Setting(self.task, self.reference, self.case, inputs, expected)
+        return self if inputs is self.inputs else replace(self, inputs=inputs)
+
+    @cached_property
+    def expected(self) -> Expected:
+        """The reference's answers, and what others are held to."""
+        return Judge(self.task.spec, self.reference).expect(self.case, self.inputs)
+
+    def shape_of(self, output: str) -> tuple[int, ...]:
+        """That of one output, which is known without its answer."""
+        return shape_of(self.task.spec.outputs[output], self.case.axes)
 
     @property
     def exact(self) -> Tensors:

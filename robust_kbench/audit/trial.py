@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 import torch
 
@@ -36,7 +37,8 @@ def try_variants(
     """Judge every variant on every case of the first round; the rest is for wrong ones that a layout has not refused.
 
     `exempt` names variants that are not pursued further than that. Not `in_full`, wrong ones are judged in a layout
-    until it has refused them, in the first round already: enough to admit a task, not to say how near they are.
+    until it has refused them, in the first round already, and later cases to which none of those left applies are
+    left out: enough to admit a task, not to say how near they are.
     """
     tryout = _Tryout(task, variants, PEERS if with_peers else ())
     first_round = 0
@@ -44,7 +46,7 @@ def try_variants(
         if number == 0:
             first_round = len(suite)
             tryout.judge_all(suite, until_refused=set() if in_full else tryout.wrong - set(exempt))
-        elif not tryout.pursue(suite, exempt, is_patient=number < _PATIENCE):
+        elif not tryout.pursue(suite, exempt, is_patient=number < _PATIENCE, in_full=in_full):
             break
     tallies = tuple(tally for _, tally in tryout.pairs)
     return Trial(task.spec.name, dtype, tuple(tryout.cases), first_round, tallies)
@@ -77,9 +79,10 @@ class _Tryout:
     def _has_differed(self, tally: Tally) -> bool:
         return any(not each.is_equal for each in tally.sized if self.cases[each.case].probe is None)
 
-    def pursue(self, suite: Sequence[Case], exempt: Collection[str], *, is_patient: bool) -> bool:
-        """Wrong variants alone, on cases of layouts that have not refused them, beside the honest ones.
+    def pursue(self, suite: Sequence[Case], exempt: Collection[str], *, is_patient: bool, in_full: bool) -> bool:
+        """Wrong variants, on cases of layouts that have not refused them, beside the honest ones.
 
+        Not `in_full`, only on cases to which a wrong one applies: a transposed answer is one where it is a square.
         Returns whether there was any left.
         """
         wrong = [
@@ -93,7 +96,7 @@ class _Tryout:
         honest = [pair for pair in self.pairs if pair[1].kind == "honest"]
         for case in suite:
             if alive := self._alive(wrong, case.layout):
-                self._judge(case, [*alive, *honest])
+                self._judge(case, alive, beside=honest, is_needed=in_full)
         return True
 
     def _alive(self, wrong: Sequence[_Pair], layout: Layout) -> list[_Pair]:
@@ -103,24 +106,35 @@ class _Tryout:
             if not any(counts_for(outcome, self.cases[outcome.case], layout) for outcome in tally.refused)
         ]
 
-    def _judge(self, case: Case, pairs: Sequence[_Pair]) -> None:
+    def _judge(
+        self, case: Case, pairs: Sequence[_Pair], beside: Sequence[_Pair] = (), *, is_needed: bool = True
+    ) -> None:
+        """`pairs` on one case, and those `beside` them; unless it `is_needed`, only if one of `pairs` applies to it."""
         setting = Setting.of(self._task, self._reference, case)
-        family = list(self._family.of(setting))
-        for variant, tally in pairs:
-            try:
-                tally.outcomes.extend(self._outcomes(variant, setting, family))
-            except Exception as error:  # of a variant: our own source, but the task has to be named
-                raise SpecError(f"{self._task.spec.name}: {variant.name} raises {error!r} ({case})") from error
-        self.cases.append(case)
+        family = cache(lambda: tuple(self._family.of(setting)))
+        applied = [self._extend(tally, variant, setting, family) for variant, tally in pairs]
+        if is_needed or any(applied):
+            for variant, tally in beside:
+                self._extend(tally, variant, setting, family)
+            self.cases.append(case)
 
-    def _outcomes(self, variant: Variant, setting: Setting, family: Sequence[Kin]) -> Iterator[Outcome]:
+    def _extend(self, tally: Tally, variant: Variant, setting: Setting, family: Callable[[], Sequence[Kin]]) -> bool:
+        """Keep what is said about a variant on a case; whether it applies."""
+        try:
+            outcomes = tuple(self._outcomes(variant, setting, family))
+        except Exception as error:  # of a variant: our own source, but the task has to be named
+            raise SpecError(f"{self._task.spec.name}: {variant.name} raises {error!r} ({setting.case})") from error
+        tally.outcomes.extend(outcomes)
+        return bool(outcomes)
+
+    def _outcomes(self, variant: Variant, setting: Setting, family: Callable[[], Sequence[Kin]]) -> Iterator[Outcome]:
         answer = variant.answer(setting)
         if answer is None:
             return
         judgements = setting.judge(answer)
         yield self._outcome(variant, setting, answer, judgements)
         limits = {name: judgement.limits for name, judgement in judgements.items()}
-        for kin in family:
+        for kin in family():
             words = kin.violation(variant, setting, answer, limits)
             accepting = tuple(True for _ in self._peers)  # no peer tries properties
             yield Outcome(

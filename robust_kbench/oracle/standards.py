@@ -126,7 +126,7 @@ def _ulps(
     return Ulps(
         exact[name],
         native[name],
-        nearby=[(other[name], answer[name]) for other, answer in around.pairs] if around else (),
+        nearby=around.errors.get(name) if around else None,
         condition=around.condition[name] if around else None,
         placement=_placement(task, case),
         allowed=rounding(task.precision, case.dtype),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -12,6 +12,7 @@ from robust_kbench.cases.contract import rounding
 from robust_kbench.cases.values import Inputs
 from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.ulps import RegionErrors
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import ITEMSIZE, Task, shape_of
 
@@ -26,19 +27,18 @@ _LARGE = 1 << 20  # elements that are neighbours enough for each other: one copy
 
 @dataclass(frozen=True)
 class Surroundings:
-    """`pairs`: exact and native outputs of inputs nearby; `condition`: |change| per relative change, of all inputs.
+    """`pairs`: exact and native outputs of inputs nearby; `errors`: what comparisons in ulps need to know of such.
 
-    `allowed`: pairs of the case's own inputs, the native ones after the contract's rounding of factors.
+    `condition`: |change| per relative change, of all inputs; `single`: inputs of which each element serves a single one
+    of every output. `allowed`: pairs of the case's own inputs, the native ones after the contract's rounding of
+    factors.
     """
 
-    pairs: tuple[tuple[Tensors, Tensors], ...]
-    condition: Tensors
+    pairs: tuple[tuple[Tensors, Tensors], ...] = ()
+    errors: Mapping[str, RegionErrors] = field(default_factory=dict)
+    condition: Tensors = field(default_factory=dict)
+    single: frozenset[str] = frozenset()
     allowed: tuple[tuple[Tensors, Tensors], ...] = ()
-
-    @property
-    def is_reusable(self) -> bool:
-        """Whether it holds PyTorch's errors alone, and nothing of the very inputs that it was made for."""
-        return not self.condition and not self.allowed
 
     def of(self, name: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """What one output is off by around the case, as pairs of exact and native answers."""
@@ -55,25 +55,44 @@ def are_dear(task: Task, case: Case) -> bool:
 
 
 def surround(
-    task: Task, dtype: str, reference: Reference, inputs: Inputs, exact: Tensors, native: Tensors
+    task: Task,
+    dtype: str,
+    reference: Reference,
+    inputs: Inputs,
+    exact: Tensors,
+    native: Tensors,
+    known: Surroundings | None = None,
 ) -> Surroundings | None:
-    """What the comparisons of the task need, in a case of `dtype`; None where that is nothing."""
+    """What the comparisons of the task need, in a case of `dtype`; None where that is nothing.
+
+    `known`: those of a case that is alike, in which PyTorch errs alike.
+    """
     comparisons = set(map(task.comparison_of, task.outputs.values()))
     found = None
     if "ulp" in comparisons:
-        found = survey(reference, inputs, exact)
+        found = survey(reference, inputs, exact, known)
+        found = found if "rule" in comparisons else replace(found, pairs=())  # they are large
     elif "rule" in comparisons:
-        found = glance(reference, inputs, native)
+        found = known or glance(reference, inputs, native)
     digits = rounding(task.precision, dtype).factor_digits
     if digits is None or "rule" not in comparisons:
         return found
     coarse = {name: rounded(tensor, digits) for name, tensor in _reals(inputs).items()}
     pair = exact, reference.native(Inputs({**inputs.values, **coarse}))
-    return replace(found or Surroundings((), {}), allowed=(pair,))
+    return replace(found or Surroundings(), allowed=(pair,))
 
 
-def survey(reference: Reference, inputs: Inputs, exact: Tensors) -> Surroundings:
-    """Evaluate the reference around `inputs`, whose exact outputs are known. Reproducible."""
+def survey(reference: Reference, inputs: Inputs, exact: Tensors, known: Surroundings | None = None) -> Surroundings:
+    """Evaluate the reference around `inputs`, whose exact outputs are known. Reproducible. `known`: see `surround`."""
+    if known is None:
+        pairs = _pairs(reference, inputs, exact)
+        errors = {name: _region_errors(name, pairs) for name in exact}
+        known = Surroundings(pairs, errors)
+    condition, single = _condition(reference, inputs, exact, known.single)
+    return replace(known, condition=condition, single=single)
+
+
+def _pairs(reference: Reference, inputs: Inputs, exact: Tensors) -> tuple[tuple[Tensors, Tensors], ...]:
     largest = max((tensor.numel() for tensor in exact.values()), default=1)
     copies = 1 if largest > _LARGE else min(_MAX_COPIES, max(3, _SAMPLES // max(largest, 1)))
     pairs = []
@@ -81,14 +100,18 @@ def survey(reference: Reference, inputs: Inputs, exact: Tensors) -> Surroundings
         nearby = _scattered(inputs, torch.Generator().manual_seed(number))
         answer = reference.exact(nearby)
         pairs += [(answer, native) for native in _natives(reference, nearby)]
-    return Surroundings(tuple(pairs), _condition(reference, inputs, exact))
+    return tuple(pairs)
+
+
+def _region_errors(name: str, pairs: Sequence[tuple[Tensors, Tensors]]) -> RegionErrors:
+    return RegionErrors.of([(exact[name], native[name]) for exact, native in pairs], pairs[0][1][name].dtype)
 
 
 def slopes(task: Task, reference: Reference, inputs: Inputs, exact: Tensors) -> Surroundings | None:
     """What comparisons in ulps excuse without any error of PyTorch's; None where nothing is counted in ulps."""
     if "ulp" not in map(task.comparison_of, task.outputs.values()):
         return None
-    return Surroundings((), _condition(reference, inputs, exact))
+    return Surroundings(condition=_condition(reference, inputs, exact)[0])
 
 
 def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surroundings | None:
@@ -103,7 +126,7 @@ def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surrounding
     for number in range(_GLANCES):
         nearby = _scattered(inputs, torch.Generator().manual_seed(number))
         pairs.append((reference.exact(nearby), reference.native(nearby)))
-    return Surroundings(tuple(pairs), {})
+    return Surroundings(tuple(pairs))
 
 
 def _are_few_halves(sizes: Sequence[int], widths: Sequence[int]) -> bool:
@@ -127,16 +150,24 @@ def _scattered(inputs: Inputs, generator: torch.Generator) -> Inputs:
     return Inputs(moved)
 
 
-def _condition(reference: Reference, inputs: Inputs, exact: Tensors) -> dict[str, torch.Tensor]:
+def _condition(
+    reference: Reference, inputs: Inputs, exact: Tensors, single: frozenset[str] = frozenset()
+) -> tuple[dict[str, torch.Tensor], frozenset[str]]:
+    """See Surroundings; `single`: inputs that are known to be, and those that are found to be."""
     total = {name: torch.zeros_like(tensor, dtype=torch.float64) for name, tensor in exact.items()}
+    found = set(single)
     for name in _reals(inputs):
-        for output, change in _largest_changes(reference, inputs, exact, name).items():
+        largest, is_single = _largest_changes(reference, inputs, exact, name, is_single=name in single)
+        found |= {name} if is_single else set()
+        for output, change in largest.items():
             total[output] += change
-    return total
+    return total, frozenset(found)
 
 
-def _largest_changes(reference: Reference, inputs: Inputs, exact: Tensors, name: str) -> dict[str, torch.Tensor]:
-    """How far the outputs go where each element of one input is a little more or a little less.
+def _largest_changes(
+    reference: Reference, inputs: Inputs, exact: Tensors, name: str, *, is_single: bool
+) -> tuple[dict[str, torch.Tensor], bool]:
+    """How far the outputs go where each element of one input is a little more or a little less, and if it is `single`.
 
     More everywhere is enough where an output takes a single element of it. Where it takes several, their effects may
     cancel (the sum of three colours), so the signs are also dealt by the index: any two elements differ in one of its
@@ -150,14 +181,15 @@ def _largest_changes(reference: Reference, inputs: Inputs, exact: Tensors, name:
         return {output: step.div_(_STEP).nan_to_num_(0.0, 0.0, 0.0) for output, step in steps.items()}
 
     largest = changes(torch.ones((), dtype=torch.float64))
-    if tensor.numel() > _FEW:
+    if not is_single and tensor.numel() > _FEW:
         mixed = changes(_random_signs(tensor))
-        if not any(_often_differ(mixed[output], one) for output, one in largest.items()):
-            return largest
+        is_single = not any(_often_differ(mixed[output], one) for output, one in largest.items())
+    if is_single:
+        return largest, True
     for signs in _signs_by_index(tensor.shape):
         moved = changes(signs.to(tensor.device))
         largest = {output: torch.maximum(largest[output], change) for output, change in moved.items()}
-    return largest
+    return largest, False
 
 
 def _random_signs(tensor: torch.Tensor) -> torch.Tensor:

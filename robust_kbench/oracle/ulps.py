@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -42,17 +43,48 @@ _UNDERFLOW = 2.0**8  # smallest normal numbers; below, some intermediate value m
 _HALF_QUANTUM = 2.0**-24
 _BLOCK_ELEMENTS = 1 << 16
 _EXPONENT_BITS, _EXPONENT_BIAS = 52, 1023
+_SIGNS, _BINADES = 2, 2048
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 """The exact and PyTorch's answer to the same inputs."""
 
 
+@dataclass(frozen=True)
+class RegionErrors:
+    """PyTorch's worst error, in ulps, in each region: `stored` in the output's dtype, `inner` in float32 before that.
+
+    `count`: how many results have told it. Every tensor is of [signs, binades].
+    """
+
+    stored: torch.Tensor
+    inner: torch.Tensor
+    count: torch.Tensor
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair], dtype: torch.dtype) -> RegionErrors:
+        """What answers of `dtype`, and of float32 where that is wider, are off by."""
+        stored, inner, count = torch.zeros(3, _SIGNS * _BINADES, dtype=torch.float64)
+        for exact, native in ((one.double().reshape(-1), other.reshape(-1)) for one, other in pairs):
+            largest = stored if native.dtype == dtype else inner
+            for block in _blocks(exact):
+                errors = (native[block].double() - exact[block]).abs_().div_(_ulp(exact[block], dtype))
+                regions = _regions(exact[block], dtype)
+                largest.scatter_reduce_(0, regions, errors.nan_to_num_(0.0, 0.0, 0.0), "amax")
+                count += torch.bincount(regions, minlength=_SIGNS * _BINADES)
+        return cls(*(figures.view(_SIGNS, _BINADES) for figures in (stored, inner, count)))
+
+    def beside(self, other: RegionErrors) -> RegionErrors:
+        """What both have found."""
+        stored, inner = torch.maximum(self.stored, other.stored), torch.maximum(self.inner, other.inner)
+        return RegionErrors(stored, inner, self.count + other.count)
+
+
 class Ulps:
     """Holds answers to the bound above. `exact` is float64, `native` PyTorch's answer to the same inputs.
 
-    `nearby` are such pairs for inputs near the case's own, which tell PyTorch's error apart from its luck; `condition`
-    is by how much the exact answer changes per relative change of the inputs. `allowed` is what the contract lets a
-    kernel round; without it, what ieee does. `excuses`: whether PyTorch's errors count.
+    `nearby` is what PyTorch errs by for inputs near the case's own, which tells its error apart from its luck;
+    `condition` is by how much the exact answer changes per relative change of the inputs. `allowed` is what the
+    contract lets a kernel round; without it, what ieee does. `excuses`: whether PyTorch's errors count.
     """
 
     def __init__(
@@ -60,7 +92,7 @@ class Ulps:
         exact: torch.Tensor,
         native: torch.Tensor,
         *,
-        nearby: Sequence[Pair] = (),
+        nearby: RegionErrors | None = None,
         condition: torch.Tensor | None = None,
         placement: Placement = "match",
         allowed: Rounding | None = None,
@@ -70,9 +102,8 @@ class Ulps:
         self._rounding = allowed or rounding("ieee", str(native.dtype).removeprefix("torch."))
         self._floor = _floor(self._dtype, self._rounding)
         self._exact = exact.double().reshape(-1)
-        pairs = [(self._exact, native.reshape(-1))]
-        pairs += [(other.double().reshape(-1), answer.reshape(-1)) for other, answer in nearby]
-        self._allowed = self._bound(pairs if excuses else [], condition)
+        errors = RegionErrors.of([(self._exact, native)] if excuses else [], self._dtype)
+        self._allowed = self._bound(errors.beside(nearby) if nearby and excuses else errors, condition)
         self._shape = exact.shape
 
     def judge(self, answer: torch.Tensor) -> Judgement:
@@ -104,9 +135,9 @@ class Ulps:
         limit = float(self._allowed[place] / _ulp(self._exact[place : place + 1], self._dtype)[0])
         return ratio * limit, limit
 
-    def _bound(self, pairs: Sequence[Pair], condition: torch.Tensor | None) -> torch.Tensor:
+    def _bound(self, errors: RegionErrors, condition: torch.Tensor | None) -> torch.Tensor:
         """By how much each element may be off, in absolute terms."""
-        limits = _region_limits(pairs, self._dtype, self._floor).to(self._exact.device)
+        limits = _region_limits(errors, self._floor).to(self._exact.device)
         unit = INPUT_ROUNDINGS * max(self._rounding.sum, self._rounding.factor)
         moved = None if condition is None else condition.reshape(-1)
         allowed = torch.empty_like(self._exact)
@@ -172,7 +203,7 @@ def _ulp(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 def _regions(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """A number for each binade and sign."""
-    return _exponents(exact, dtype).add_(2048 * (exact < 0))
+    return _exponents(exact, dtype).add_(_BINADES * (exact < 0))
 
 
 def _floor(dtype: torch.dtype, allowed: Rounding) -> float:
@@ -181,18 +212,10 @@ def _floor(dtype: torch.dtype, allowed: Rounding) -> float:
     return max(FLOOR[dtype], _ARITHMETIC * coarser if coarser >= 1 else 0.0)
 
 
-def _region_limits(pairs: Sequence[Pair], dtype: torch.dtype, floor: float) -> torch.Tensor:
+def _region_limits(errors: RegionErrors, floor: float) -> torch.Tensor:
     """The limit in ulps of every region."""
-    worst, inner, count = torch.zeros(3, 2, 2048, dtype=torch.float64)
-    for exact, native in pairs:
-        largest = worst if native.dtype == dtype else inner
-        for block in _blocks(exact):
-            errors = (native[block].double() - exact[block]).abs_().div_(_ulp(exact[block], dtype))
-            regions = _regions(exact[block], dtype)
-            largest.view(-1).scatter_reduce_(0, regions, errors.nan_to_num_(0.0, 0.0, 0.0), "amax")
-            count += torch.bincount(regions, minlength=4096).view(2, 2048)
-    stored = SLACK * _with_borrowed(worst, count, rounding_error=0.5)
-    unstored = STORE + INNER_SLACK * _with_borrowed(inner, count, rounding_error=0.0)
+    stored = SLACK * _with_borrowed(errors.stored, errors.count, rounding_error=0.5)
+    unstored = STORE + INNER_SLACK * _with_borrowed(errors.inner, errors.count, rounding_error=0.0)
     return torch.maximum(stored, unstored).clamp_(min=floor).view(-1)
 
 

@@ -105,7 +105,7 @@ class Judge:
         self._reference = reference
         self._last: _Asked | None = None
         self._first_looks: dict[tuple[str, ...], bool] = {}
-        self._alike: dict[tuple[str, ...], Surroundings | None] = {}
+        self._alike: dict[tuple[str, ...], Surroundings] = {}
         self._before: dict[tuple[int, ...], tuple[Inputs, Tensors]] = {}
 
     def expect(self, case: Case, inputs: Inputs, *, excuses: bool = True) -> Expected:
@@ -159,11 +159,10 @@ class Judge:
     ) -> Surroundings | None:
         """Those of calls of a timed shape are alike: what an earlier one has cost serves the later ones, too."""
         key = (str(case.axes), case.dtype, case.distribution)
-        if case.role == "timed" and key in self._alike:
-            return self._alike[key]
-        around = surround(self._task, case.dtype, self._reference, inputs, exact, native)
-        if case.role == "timed" and (around is None or around.is_reusable):
-            self._alike[key] = around
+        known = self._alike.get(key) if case.role == "timed" else None
+        around = surround(self._task, case.dtype, self._reference, inputs, exact, native, known)
+        if case.role == "timed" and around is not None:
+            self._alike[key] = replace(around, condition={}, allowed=())
         return around
 
     def verdict(self, seen: Observation, inputs: Inputs, *, with_digest: bool = True) -> Verdict:
@@ -212,7 +211,7 @@ class Judge:
         limits = {name: judgement.limits for name, judgement in judgements.items()}
         name, worst = max(judgements.items(), key=lambda item: item[1].ratio)
         wrong = [key for key, judgement in judgements.items() if not judgement.is_accepted]
-        explained = wrong if place == "cpu" else []  # elsewhere nothing is refused for good
+        explained = wrong if place == "cpu" and excuses else []  # otherwise nothing is refused for good
         reasons = [expected.explain(key, seen.outputs, judgements[key]) for key in explained]
         status: CaseStatus = "incorrect" if wrong else "passed"
         result = _result(seen.case, digested, status, reason="; ".join(reasons), output=name, judgement=worst)

@@ -14,7 +14,7 @@ from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.judgement import Judgement
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.three_metrics import Placement
-from robust_kbench.oracle.ulps import FLOOR, Ulps
+from robust_kbench.oracle.ulps import FLOOR, RegionErrors, Ulps
 from robust_kbench.oracle.verdict import Expected, Judge
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
@@ -108,7 +108,7 @@ def test_a_lonely_result_is_allowed_the_absolute_error_of_larger_ones() -> None:
 def test_pytorch_nearby_tells_its_error_from_its_luck() -> None:
     exact = _values(1.5)
     answer = exact.float() * (1 + 50 * 2.0**-23)
-    nearby = [(_values(1.4), torch.tensor([1.4 * (1 + 50 * 2.0**-23)]))]
+    nearby = RegionErrors.of([(_values(1.4), torch.tensor([1.4 * (1 + 50 * 2.0**-23)]))], torch.float32)
     assert not Ulps(exact, exact.float()).judge(answer).is_accepted
     assert Ulps(exact, exact.float(), nearby=nearby).judge(answer).is_accepted
 
@@ -116,7 +116,8 @@ def test_pytorch_nearby_tells_its_error_from_its_luck() -> None:
 def test_pytorchs_errors_count_only_where_they_are_an_excuse() -> None:
     exact = _values(1.5)
     answer = exact.float() * (1 + 8 * 2.0**-23)
-    (limit,) = Ulps(exact, answer, nearby=[(exact, answer)], excuses=False).judge(answer).limits
+    nearby = RegionErrors.of([(exact, answer)], torch.float32)
+    (limit,) = Ulps(exact, answer, nearby=nearby, excuses=False).judge(answer).limits
     assert limit == FLOOR[torch.float32]
     assert Ulps(exact, answer).judge(answer).limits[0] > 2 * FLOOR[torch.float32]
 
@@ -356,7 +357,7 @@ def test_a_half_may_be_worse_than_the_worst_of_few_results_in_float32_before_a_s
     unit = torch.finfo(torch.float16).eps
     exact = torch.full((9,), 1.25, dtype=torch.float64)
     native = exact.half()
-    nearby = [(exact, native), (exact, (exact + 3 * unit).float())]
+    nearby = RegionErrors.of([(exact, native), (exact, (exact + 3 * unit).float())], torch.float16)
     answer = native + (1 + 3 * factor) * unit
     assert (answer[0].double() - 1.25) / unit == pytest.approx(1 + 3 * factor, abs=0.6)
     assert Ulps(exact, native, nearby=nearby).judge(answer).is_accepted == is_accepted

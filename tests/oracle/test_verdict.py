@@ -10,6 +10,7 @@ import torch
 from specimens import load_made_task, make_case, make_observation
 
 from robust_kbench.cases.values import Inputs, make_inputs
+from robust_kbench.oracle import mismatch
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge, Verdict, not_checked
 from robust_kbench.registry import LoadedTask
@@ -58,6 +59,58 @@ def test_what_pytorchs_luck_is_near_a_timed_call_serves_the_later_ones(
         answer = Reference(TASK).native(inputs)
         assert judge.look(make_observation(case=case, outputs=answer), inputs, "cpu").result.status == "passed"
     assert counted.call_count == evaluations  # of the second call, its neighbours included
+
+
+@pytest.mark.parametrize(
+    ("rows", "role", "fewer"), [(16, "check", 0), (16, "timed", 24), (256, "check", 0), (256, "timed", 4 + 1)]
+)
+def test_of_ulps_the_later_ones_of_timed_calls_look_at_no_neighbours(
+    rows: int, role: str, fewer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor, of a large elementwise op, whether it is one."""
+    reference = Reference(ULPS)
+    counted = Mock(wraps=reference.exact)
+    monkeypatch.setattr(reference, "exact", counted)
+    judge = Judge(ULPS.spec, reference)
+    evaluations = []
+    for seed in (1, 2):
+        counted.reset_mock()
+        case = make_case(role=role, seed=seed, axes={"rows": rows, "cols": 32})
+        judge.expect(case, make_inputs(ULPS.spec, case))
+        evaluations.append(counted.call_count)
+    assert evaluations[0] - evaluations[1] == fewer
+
+
+def test_what_pytorch_erred_by_in_ulps_near_a_timed_call_excuses_as_much_in_a_later_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its own answer to the later one is exact."""
+    reference = Reference(ULPS)
+    judge, native = Judge(ULPS.spec, reference), reference.native
+    excused: list[str] = []
+    for is_sloppy, role in ((True, "timed"), (False, "timed"), (False, "check")):
+        case = make_case(role=role, seed=len(excused), axes=CASE.axes)
+        inputs = make_inputs(ULPS.spec, case)
+        answer = {"y": native(inputs)["y"] * (1 + 30 * 2.0**-23)}
+        factor = 1 + is_sloppy * 20 * 2.0**-23
+        monkeypatch.setattr(reference, "native", lambda given, by=factor: {"y": by * native(given)["y"]})
+        excused.append(judge.look(make_observation(case=case, outputs=answer), inputs, "cpu").result.status)
+    assert excused == ["passed", "passed", "incorrect"]
+
+
+@pytest.mark.parametrize(("is_excused", "explained"), [(True, 0), (False, 1)])
+def test_nobody_explains_what_the_limits_without_excuses_refuse(
+    is_excused: bool, explained: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = Reference(ULPS)
+    inputs = make_inputs(ULPS.spec, CASE)
+    sloppy = {name: tensor * 1.25 for name, tensor in reference.native(inputs).items()}
+    if is_excused:
+        monkeypatch.setattr(reference, "native", lambda _: sloppy)
+    explain = Mock(wraps=mismatch.explain)
+    monkeypatch.setattr(mismatch, "explain", explain)
+    Judge(ULPS.spec, reference).verdict(make_observation(case=CASE, outputs=sloppy), inputs)
+    assert explain.call_count == explained
 
 
 Look = tuple[str, str]  # where, and what came out of it
