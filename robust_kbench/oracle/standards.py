@@ -127,7 +127,7 @@ def _ulps(
         exact[name],
         native[name],
         nearby=around.errors.get(name) if around else None,
-        condition=around.condition[name] if around else None,
+        condition=around.condition.get(name) if around else None,
         placement=_placement(task, case),
         allowed=rounding(task.precision, case.dtype),
         excuses=excuses,

@@ -62,15 +62,17 @@ def surround(
     exact: Tensors,
     native: Tensors,
     known: Surroundings | None = None,
+    *,
+    is_conditioned: bool = True,
 ) -> Surroundings | None:
     """What the comparisons of the task need, in a case of `dtype`; None where that is nothing.
 
-    `known`: those of a case that is alike, in which PyTorch errs alike.
+    `known`: those of a case that is alike, in which PyTorch errs alike. `is_conditioned`: whether the condition counts.
     """
     comparisons = set(map(task.comparison_of, task.outputs.values()))
     found = None
     if "ulp" in comparisons:
-        found = survey(reference, inputs, exact, known)
+        found = survey(reference, inputs, exact, known, is_conditioned=is_conditioned)
         found = found if "rule" in comparisons else replace(found, pairs=())  # they are large
     elif "rule" in comparisons:
         found = known or glance(reference, inputs, native)
@@ -82,12 +84,20 @@ def surround(
     return replace(found or Surroundings(), allowed=(pair,))
 
 
-def survey(reference: Reference, inputs: Inputs, exact: Tensors, known: Surroundings | None = None) -> Surroundings:
-    """Evaluate the reference around `inputs`, whose exact outputs are known. Reproducible. `known`: see `surround`."""
+def survey(
+    reference: Reference,
+    inputs: Inputs,
+    exact: Tensors,
+    known: Surroundings | None = None,
+    *,
+    is_conditioned: bool = True,
+) -> Surroundings:
+    """Evaluate the reference around `inputs`, whose exact outputs are known. Reproducible. See `surround`."""
     if known is None:
         pairs = _pairs(reference, inputs, exact)
-        errors = {name: _region_errors(name, pairs) for name in exact}
-        known = Surroundings(pairs, errors)
+        known = Surroundings(pairs, {name: _region_errors(name, pairs) for name in exact})
+    if not is_conditioned:
+        return known
     condition, single = _condition(reference, inputs, exact, known.single)
     return replace(known, condition=condition, single=single)
 

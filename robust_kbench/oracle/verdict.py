@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import torch
 
@@ -29,6 +30,9 @@ from robust_kbench.schema.task import Task
 
 Limits = Mapping[str, tuple[float, ...]]
 Tensors = Mapping[str, torch.Tensor]
+Excuses = Literal["none", "errors", "all"]
+"""What widens the limits of the dtype: nothing; PyTorch's errors; what rounded inputs change in the result, too."""
+_FEWER: tuple[Excuses, ...] = ("none", "errors")
 _SHORT_CUT_FACTOR = 2.0  # float64 skipped: PyTorch's own error and the candidate's may add up
 
 
@@ -75,11 +79,12 @@ class Expected:
 
 @dataclass
 class _Asked:
-    """A case that was asked for, and what answers to it are held to, with and without excuses."""
+    """A case that was asked for, and what answers to it are held to, with more or fewer excuses."""
 
     case: Case
     inputs: Inputs
-    expected: dict[bool, Expected] = field(default_factory=dict)
+    expected: dict[Excuses, Expected] = field(default_factory=dict)
+    around: Surroundings | None = None
 
     def answers(self, reference: Reference) -> tuple[Tensors, Tensors]:
         """The exact one and PyTorch's."""
@@ -98,8 +103,8 @@ class Judge:
         accept is judged there.
         """
         self._place = place
-        comparisons = set(map(task.comparison_of, task.outputs.values()))
-        self.is_easily_moved = comparisons <= {"rule", "ulp", "exact"}
+        self._comparisons = set(map(task.comparison_of, task.outputs.values()))
+        self.is_easily_moved = self._comparisons <= {"rule", "ulp", "exact"}
         """Whether what all outputs are held to can be looked at on any device."""
         self._task = task
         self._reference = reference
@@ -108,20 +113,20 @@ class Judge:
         self._alike: dict[tuple[str, ...], Surroundings] = {}
         self._before: dict[tuple[int, ...], tuple[Inputs, Tensors]] = {}
 
-    def expect(self, case: Case, inputs: Inputs, *, excuses: bool = True) -> Expected:
+    def expect(self, case: Case, inputs: Inputs, *, excuses: Excuses = "all") -> Expected:
         """What the outputs of `case` are held to; costs the references unless it was asked for just before.
 
         Where float64 takes too long or too much memory, PyTorch's answer stands for it and secret slices are exact.
-        Without `excuses`, and on a device, nothing widens the limits: who keeps them has kept the wider ones, too.
+        Who keeps the limits of fewer `excuses` has kept the wider ones, too. On a device there are none.
         """
-        excuses = excuses and inputs.place == "cpu"
+        excuses = excuses if inputs.place == "cpu" else "none"
         last = self._last
         if last is None or last.case != case or last.inputs is not inputs:
             self._last = None  # freed before the next one is made: they are large
             last = _Asked(case, inputs)
         if excuses not in last.expected:
-            in_part = self._in_part(case, inputs) if excuses else None
-            last.expected[excuses] = in_part or self._in_full(last, excuses=excuses)
+            in_part = self._in_part(case, inputs) if excuses == "all" else None
+            last.expected[excuses] = in_part or self._in_full(last, excuses)
         if case.role == "check":
             self._last = last
         return last.expected[excuses]
@@ -132,21 +137,21 @@ class Judge:
         sampled = sample(self._task, self._reference, case, inputs, Draw(case.seed, "sample"))
         return None if sampled is None else Expected(sampled.near, sampled.near, sampled.standards)
 
-    def _in_full(self, asked: _Asked, *, excuses: bool) -> Expected:
-        """With the limits of the dtype alone, or those that PyTorch's own errors widen.
+    def _in_full(self, asked: _Asked, excuses: Excuses) -> Expected:
+        """With the limits of the dtype and whatever widens them.
 
-        What it errs by on a device would be no excuse here. A device has the time for what rounded inputs change; on
-        the host, where that is looked up after this, nothing widens a limit in ulps.
+        What PyTorch errs by on a device would be no excuse here, but a device has the time for what rounded inputs
+        change.
         """
         case, inputs = asked.case, asked.inputs
         exact, native = asked.answers(self._reference)
         around: Surroundings | None = None
-        if excuses:
-            around = self._surroundings(case, inputs, exact, native)
+        if excuses != "none":
+            around = self._surroundings(asked, exact, native, is_conditioned=excuses == "all")
         elif inputs.place != "cpu":
             around = slopes(self._task, self._reference, inputs, exact)
         standards: dict[str, Standard] = {
-            name: standard_for(self._task, name, case, inputs, exact, native, around, excuses=excuses)
+            name: standard_for(self._task, name, case, inputs, exact, native, around, excuses=excuses != "none")
             for name in self._task.outputs
         }
         if case.probe == "nonfinite" and self._task.nonfinite == "contain":
@@ -155,12 +160,16 @@ class Judge:
         return Expected(exact, native, standards)
 
     def _surroundings(
-        self, case: Case, inputs: Inputs, exact: Mapping[str, torch.Tensor], native: Mapping[str, torch.Tensor]
+        self, asked: _Asked, exact: Tensors, native: Tensors, *, is_conditioned: bool
     ) -> Surroundings | None:
         """Those of calls of a timed shape are alike: what an earlier one has cost serves the later ones, too."""
+        case = asked.case
         key = (str(case.axes), case.dtype, case.distribution)
-        known = self._alike.get(key) if case.role == "timed" else None
-        around = surround(self._task, case.dtype, self._reference, inputs, exact, native, known)
+        known = self._alike.get(key) if case.role == "timed" else asked.around
+        around = surround(
+            self._task, case.dtype, self._reference, asked.inputs, exact, native, known, is_conditioned=is_conditioned
+        )
+        asked.around = around
         if case.role == "timed" and around is not None:
             self._alike[key] = replace(around, condition={}, allowed=())
         return around
@@ -178,10 +187,11 @@ class Judge:
                 found = self.look(seen, inputs, self._place, digested)
                 if found.result.status == "passed":
                     return found
-        elif self._needs_no_excuses(seen.case):
-            found = self.look(seen, inputs, "cpu", digested, excuses=False)
+            return self.look(seen, inputs, "cpu", digested)
+        for excuses in self._fewer_excuses(seen.case):
+            found = self.look(seen, inputs, "cpu", digested, excuses=excuses)
             is_enough = found.result.status == "passed"
-            self._first_looks.setdefault(_values_of(seen.case), is_enough)
+            self._first_looks.setdefault((excuses, *_values_of(seen.case)), is_enough)
             if is_enough:
                 return found
         return self.look(seen, inputs, "cpu", digested)
@@ -189,17 +199,20 @@ class Judge:
     def _is_looked_at_elsewhere(self, case: Case) -> bool:
         return self._place != "cpu" and self.is_easily_moved and case.role == "timed" and case.probe is None
 
-    def _needs_no_excuses(self, case: Case) -> bool:
-        """Whether an answer is first held to limits that PyTorch's errors do not widen, where to look these up is dear.
+    def _fewer_excuses(self, case: Case) -> Iterator[Excuses]:
+        """With which an answer is tried first, where all of them are dear.
 
-        It takes 0.5 s for 2 M elements. Where the first answer to such values has not kept these limits, as 1 + erf
-        does not, the later ones are not tried.
+        They take 0.5 s for 2 M elements. Where the first answer to such values has not kept the limits of some, as
+        1 + erf does not keep those of none, the later ones are not held to these.
         """
-        is_promising = self._first_looks.get(_values_of(case), True)
-        return is_promising and are_dear(self._task, case) and not is_costly(self._task, case)
+        if not are_dear(self._task, case) or is_costly(self._task, case):
+            return
+        for excuses in _FEWER if "ulp" in self._comparisons else _FEWER[:1]:
+            if self._first_looks.get((excuses, *_values_of(case)), True):
+                yield excuses
 
     def look(
-        self, seen: Observation, inputs: Inputs, place: str, digested: Inputs | None = None, *, excuses: bool = True
+        self, seen: Observation, inputs: Inputs, place: str, digested: Inputs | None = None, *, excuses: Excuses = "all"
     ) -> Verdict:
         """Hold an observation without problems to the rule on one kind of device. Only the cpu gives reasons.
 
@@ -211,7 +224,7 @@ class Judge:
         limits = {name: judgement.limits for name, judgement in judgements.items()}
         name, worst = max(judgements.items(), key=lambda item: item[1].ratio)
         wrong = [key for key, judgement in judgements.items() if not judgement.is_accepted]
-        explained = wrong if place == "cpu" and excuses else []  # otherwise nothing is refused for good
+        explained = wrong if place == "cpu" and excuses == "all" else []  # otherwise nothing is refused for good
         reasons = [expected.explain(key, seen.outputs, judgements[key]) for key in explained]
         status: CaseStatus = "incorrect" if wrong else "passed"
         result = _result(seen.case, digested, status, reason="; ".join(reasons), output=name, judgement=worst)
