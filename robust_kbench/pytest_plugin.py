@@ -67,17 +67,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Side by side with other processes of pytest-xdist, keep to a part of the cores, where nothing is timed.
-
-    Not where there are more processes than cores: a worker that shares its only core with another one, and with two
-    judges, is not stopped in time.
-    """
+    """Side by side with other processes of pytest-xdist, keep to a part of the cores, where nothing is timed."""
     told = getattr(session.config, "workerinput", None)
     if told and all(isinstance(item, _TaskItem) and not item.get_closest_marker("timed") for item in session.items):
         shares = machine_shares.of_cores(sorted(os.sched_getaffinity(0)), told["workercount"])
         number = int(told["workerid"].removeprefix("gw"))  # one that replaces another has a number of its own
-        if len(shares) == told["workercount"]:
-            os.sched_setaffinity(0, shares[number % len(shares)].cores)
+        os.sched_setaffinity(0, shares[number % len(shares)].cores)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

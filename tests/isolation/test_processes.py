@@ -185,6 +185,27 @@ def test_a_process_whose_first_thread_has_ended_is_stopped_all_the_same() -> Non
         process.kill()
 
 
+@pytest.mark.parametrize(("stops_after_s", "pauses"), [(0.0005, False), (0.05, True)])
+def test_who_waits_long_for_a_process_to_stop_leaves_it_the_core(
+    stops_after_s: float, pauses: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two judges on one core only hand it to each other by yielding."""
+    clock = [0.0]
+    paused: list[float] = []
+    monkeypatch.setattr(processes, "send", lambda pids, which: None)
+    monkeypatch.setattr(processes, "state", lambda pid: "T" if clock[0] >= stops_after_s else "R")
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(os, "sched_yield", lambda: clock.append(clock.pop() + 0.0001))
+
+    def pause(seconds: float) -> None:
+        paused.append(seconds)
+        clock[0] += seconds
+
+    monkeypatch.setattr(time, "sleep", pause)
+    processes.stop([1])
+    assert bool(paused) == pauses
+
+
 def test_all_of_a_tree_are_signalled_while_they_are_being_found(root: int) -> None:
     members = processes.halt(root)
     assert sorted(members) == sorted(processes.tree(root))
