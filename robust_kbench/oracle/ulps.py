@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -53,7 +54,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 class RegionErrors:
     """PyTorch's worst error, in ulps, in each region: `stored` in the output's dtype, `inner` in float32 before that.
 
-    `count`: how many results have told it. Every tensor is of [signs, binades].
+    `count`: how many results have told it. Every tensor is of [signs, binades]; see `_regions`.
     """
 
     stored: torch.Tensor
@@ -67,11 +68,13 @@ class RegionErrors:
         for exact, native in ((one.double().reshape(-1), other.reshape(-1)) for one, other in pairs):
             largest = stored if native.dtype == dtype else inner
             for block in _blocks(exact):
-                errors = (native[block].double() - exact[block]).abs_().div_(_ulp(exact[block], dtype))
-                regions = _regions(exact[block], dtype)
-                largest.scatter_reduce_(0, regions, errors.nan_to_num_(0.0, 0.0, 0.0), "amax")
+                errors = (native[block].double() - exact[block]).abs_().nan_to_num_(0.0, 0.0, 0.0)
+                regions = _regions(exact[block])
+                largest.scatter_reduce_(0, regions, errors, "amax")
                 count += torch.bincount(regions, minlength=_SIGNS * _BINADES)
-        return cls(*(figures.view(_SIGNS, _BINADES) for figures in (stored, inner, count)))
+        units = _units(dtype)
+        stored, inner = (_merged(errors / units, dtype, "amax") for errors in (stored, inner))
+        return cls(stored, inner, _merged(count, dtype, "sum"))
 
     def beside(self, other: RegionErrors) -> RegionErrors:
         """What both have found."""
@@ -132,21 +135,26 @@ class Ulps:
     def _in_ulps(self, ratio: float, place: int) -> tuple[float, float]:
         if place < 0:
             return 0.0, self._floor
-        limit = float(self._allowed[place] / _ulp(self._exact[place : place + 1], self._dtype)[0])
+        unit = _units(self._dtype)[_regions(self._exact[place : place + 1]).cpu()]
+        limit = float(self._allowed[place]) / float(unit)
         return ratio * limit, limit
 
     def _bound(self, errors: RegionErrors, condition: torch.Tensor | None) -> torch.Tensor:
         """By how much each element may be off, in absolute terms."""
-        limits = _region_limits(errors, self._floor).to(self._exact.device)
-        unit = INPUT_ROUNDINGS * max(self._rounding.sum, self._rounding.factor)
+        limits = _region_limits(errors, self._floor)[:, _binades(self._dtype)].view(-1)
+        bounds = limits.mul_(_units(self._dtype)).add_(_quantum(self._dtype)).to(self._exact.device)
+        least = _flushed(self._dtype).to(self._exact.device)
         moved = None if condition is None else condition.reshape(-1)
+        if moved is None:
+            bounds = torch.maximum(bounds, least)
+        unit = INPUT_ROUNDINGS * max(self._rounding.sum, self._rounding.factor)
         allowed = torch.empty_like(self._exact)
         for block in _blocks(self._exact):
-            exact = self._exact[block]
-            bound = limits[_regions(exact, self._dtype)].mul_(_ulp(exact, self._dtype))
+            regions = _regions(self._exact[block])
+            bound = torch.index_select(bounds, 0, regions, out=allowed[block])
             if moved is not None:
                 bound.add_(moved[block].double().nan_to_num(0.0, 0.0, 0.0), alpha=unit)
-            allowed[block] = _with_underflow(bound, exact.abs(), self._dtype)
+                torch.maximum(bound, least[regions], out=bound)
         return allowed
 
     def _excused(self, ratios: torch.Tensor, answer: torch.Tensor, part: slice) -> tuple[torch.Tensor, int]:
@@ -177,33 +185,45 @@ def _blocks(flat: torch.Tensor) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _with_underflow(bound: torch.Tensor, magnitude: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    tiny = torch.finfo(dtype).tiny
-    if dtype == torch.float16:
-        return bound.add_((magnitude < tiny).double(), alpha=_HALF_QUANTUM)
-    return torch.where(magnitude <= _UNDERFLOW * tiny, bound.clamp(min=_UNDERFLOW * tiny), bound)
-
-
-def _exponents(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Biased float64 exponents, those of `dtype`'s normal numbers: what lies beyond counts as the nearest."""
-    low = _EXPONENT_BIAS + math.frexp(torch.finfo(dtype).tiny)[1] - 1
-    high = _EXPONENT_BIAS + math.frexp(torch.finfo(dtype).max)[1] - 1
+def _regions(exact: torch.Tensor) -> torch.Tensor:
+    """A number for each sign and binade of float64: what an element may be off by is looked up by it."""
     bits = exact.contiguous().view(torch.int64)
-    return bits.bitwise_right_shift(_EXPONENT_BITS).bitwise_and_(0x7FF).clamp_(low, high)
+    return bits.bitwise_right_shift(_EXPONENT_BITS).bitwise_and_(_SIGNS * _BINADES - 1)
 
 
-def _ulp(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The distance between neighbouring numbers of `dtype` around each element; of subnormal ones below the others."""
-    drop = 1 - math.frexp(torch.finfo(dtype).eps)[1]
-    exponents = _exponents(exact, dtype).sub_(drop)
-    smallest = torch.finfo(torch.float64).tiny * torch.finfo(torch.float64).eps
-    units = exponents.clamp(min=1).bitwise_left_shift_(_EXPONENT_BITS).view(torch.float64)
-    return units if dtype != torch.float64 else torch.where(exponents >= 1, units, smallest)
+def _binades(dtype: torch.dtype) -> torch.Tensor:
+    """For every binade of float64 the one it counts as: what `dtype` has no normal numbers for, as the nearest."""
+    return torch.arange(_BINADES).clamp_(*_normal_binades(dtype))
 
 
-def _regions(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """A number for each binade and sign."""
-    return _exponents(exact, dtype).add_(_BINADES * (exact < 0))
+def _normal_binades(dtype: torch.dtype) -> tuple[int, int]:
+    low, high = (math.frexp(number)[1] for number in (torch.finfo(dtype).tiny, torch.finfo(dtype).max))
+    return _EXPONENT_BIAS + low - 1, _EXPONENT_BIAS + high - 1
+
+
+def _merged(figures: torch.Tensor, dtype: torch.dtype, reduction: Literal["amax", "sum"]) -> torch.Tensor:
+    """Those of all regions, of [signs, binades], with what counts as one binade there put together."""
+    places = _binades(dtype).expand(_SIGNS, -1)
+    return torch.zeros_like(places, dtype=figures.dtype).scatter_reduce_(1, places, figures.view(_SIGNS, -1), reduction)
+
+
+def _units(dtype: torch.dtype) -> torch.Tensor:
+    """For every region the distance between neighbouring numbers of `dtype`; of subnormal ones below the others."""
+    exponents = _binades(dtype) - _EXPONENT_BIAS + math.frexp(torch.finfo(dtype).eps)[1] - 1
+    return torch.ldexp(torch.ones(_BINADES, dtype=torch.float64), exponents).repeat(_SIGNS)
+
+
+def _quantum(dtype: torch.dtype) -> torch.Tensor:
+    """For every region what is free there: in float16, a quantum among its subnormal numbers."""
+    is_subnormal = torch.arange(_BINADES) < _normal_binades(dtype)[0]
+    return (is_subnormal & (dtype == torch.float16)).double().mul_(_HALF_QUANTUM).repeat(_SIGNS)
+
+
+def _flushed(dtype: torch.dtype) -> torch.Tensor:
+    """For every region what an answer may be off by whatever it is: near the smallest normal number, but in float16."""
+    tiny = torch.finfo(dtype).tiny
+    is_near = torch.arange(_BINADES) < _normal_binades(dtype)[0] + math.frexp(_UNDERFLOW)[1] - 1
+    return (is_near & (dtype != torch.float16)).double().mul_(_UNDERFLOW * tiny).repeat(_SIGNS)
 
 
 def _floor(dtype: torch.dtype, allowed: Rounding) -> float:
@@ -213,10 +233,10 @@ def _floor(dtype: torch.dtype, allowed: Rounding) -> float:
 
 
 def _region_limits(errors: RegionErrors, floor: float) -> torch.Tensor:
-    """The limit in ulps of every region."""
+    """The limit in ulps of every region, of [signs, binades]."""
     stored = SLACK * _with_borrowed(errors.stored, errors.count, rounding_error=0.5)
     unstored = STORE + INNER_SLACK * _with_borrowed(errors.inner, errors.count, rounding_error=0.0)
-    return torch.maximum(stored, unstored).clamp_(min=floor).view(-1)
+    return torch.maximum(stored, unstored).clamp_(min=floor)
 
 
 def _with_borrowed(worst: torch.Tensor, count: torch.Tensor, rounding_error: float) -> torch.Tensor:
