@@ -204,7 +204,7 @@ class _Run:
         return Suite(seed=suite.seed, checked=(only,), timed=())
 
     def _budget(self, candidate: Contestant) -> Budget:
-        return BUDGETS[self._tier] if candidate.execution == "native" else INTERPRETED
+        return (BUDGETS if candidate.execution == "native" else INTERPRETED)[self._tier]
 
     def _possible(self, case: Case) -> Case:
         """`case`, if it is one of the task's and of the submission's. Raises UsageError."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from robust_kbench.cases import layouts, probes, sizes
 from robust_kbench.cases.draw import Draw
@@ -24,7 +25,12 @@ BUDGETS: dict[Tier, Budget] = {
     "final": Budget(cases=96, elements=1 << 22, flops=4e9, timed_bindings=None, probes=3, nonfinite=4),
 }
 """Besides: a case of size 1 for each axis that admits it, an empty one likewise, and every pinned case."""
-INTERPRETED = Budget(cases=24, elements=1 << 16, flops=2e7, timed_bindings=0, every_dtype=False)
+_INTERPRETED = Budget(cases=24, elements=1 << 16, flops=2e7, timed_bindings=0, every_dtype=False)
+INTERPRETED: dict[Tier, Budget] = {
+    "quick": replace(_INTERPRETED, elements=1 << 15, flops=1e7),
+    "full": _INTERPRETED,
+    "final": _INTERPRETED,
+}
 """Triton's interpreter takes about half a millisecond per program instance."""
 
 # An expanded identity is none, and a NaN in an expanded slice is everywhere.

@@ -53,7 +53,7 @@ def _extremes(task: LoadedTask, contestant: Contestant, dtype: FloatDType) -> li
     """The smallest case, which is easiest to follow, and for each axis the longest: one warp alone has no races."""
     suite = draw_suite(
         task.spec, secrets.randbits(_SEED_BITS),
-        budget=INTERPRETED, dtypes=(dtype,), device="cpu", dense=contestant.abi == "c",
+        budget=INTERPRETED["full"], dtypes=(dtype,), device="cpu", dense=contestant.abi == "c",
     )  # fmt: skip
     ordinary = [case for case in suite.checked if case.probe is None]
     sized = sorted(ordinary, key=lambda case: case_footprint(task.spec, case))

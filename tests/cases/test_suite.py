@@ -19,7 +19,10 @@ from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.task import ITEMSIZE, DeviceKind, FloatDType, Task, shape_of
 
 SPECS = {name: load_task(name).spec for name in task_names()}
-ALL_BUDGETS: dict[str, Budget] = {**{str(tier): budget for tier, budget in BUDGETS.items()}, "interpreted": INTERPRETED}
+ALL_BUDGETS: dict[str, Budget] = {
+    **{str(tier): budget for tier, budget in BUDGETS.items()},
+    **{f"interpreted, {tier}": budget for tier, budget in INTERPRETED.items()},
+}
 SEEDS = st.integers(0, 2**53 - 1)
 every_task = pytest.mark.parametrize("name", rotating(SPECS))
 
@@ -128,7 +131,10 @@ def test_a_dtype_in_a_layout_meets_no_distribution_twice_before_it_has_met_all(d
     assert repeated == []
 
 
-@pytest.mark.parametrize(("budget", "count"), [("quick", 24), ("full", 72), ("final", 96), ("interpreted", 24)])
+COUNTS = {"quick": 24, "full": 72, "final": 96, "interpreted, quick": 24, "interpreted, full": 24}
+
+
+@pytest.mark.parametrize(("budget", "count"), COUNTS.items())
 def test_a_suite_holds_the_number_of_drawn_cases_of_its_budget(budget: str, count: int) -> None:
     task = make_task(nonfinite="none", axes={"rows": {"low": 2, "high": 512}, "cols": {"low": 2, "high": 512}})
     assert len(_draw(task, 3, budget=ALL_BUDGETS[budget]).checked) == count
@@ -147,7 +153,7 @@ def test_only_the_declared_dtypes_are_drawn() -> None:
 
 def test_tier_quick_times_the_binding_that_moves_least_and_the_interpreter_none() -> None:
     assert [case.axes for case in _draw(make_task(), 3).timed] == [{"rows": 8, "cols": 64}] * 2
-    assert _draw(make_task(), 3, budget=INTERPRETED).timed == ()
+    assert _draw(make_task(), 3, budget=INTERPRETED["full"]).timed == ()
 
 
 def test_no_two_cases_share_a_seed() -> None:
@@ -248,7 +254,7 @@ def test_every_dtype_meets_every_probe_as_often_as_the_tier_says(tier: Any, size
 
 
 def test_an_interpreted_kernel_meets_each_probe_on_one_dtype() -> None:
-    found = _probes(_draw(make_task(**PROBING), 3, budget=INTERPRETED))
+    found = _probes(_draw(make_task(**PROBING), 3, budget=INTERPRETED["full"]))
     assert sorted(probe for probe, _ in found) == ["integers", "nonfinite", "range", "stall"]
     assert {dtype for _, dtype in found} == {"float32", "float16"}
 

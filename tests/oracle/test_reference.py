@@ -24,7 +24,7 @@ TWO = "def reference(x, weight):\n    return x * weight, x.sum(0)\n"
 
 def _case(task: Task, dtype: FloatDType) -> Case:
     """Small sizes that the task admits."""
-    axes = draw_axes(Space(task, INTERPRETED, (dtype,), dense=False), Draw(3), dtype)
+    axes = draw_axes(Space(task, INTERPRETED["full"], (dtype,), dense=False), Draw(3), dtype)
     return Case(axes=axes, dtype=dtype, seed=3)
 
 
