@@ -315,15 +315,21 @@ def wide(x, weight):
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype", "guard"),
+    ("name", "dtype", "guard", "timed"),
     [
-        ("float32_inside", "float16", "eager"),
-        ("float32_inside", "float32", "baselines"),
-        ("other", "float16", "baselines"),
+        ("float32_inside", "float16", "eager", {"candidate", "float32_inside"}),
+        ("float32_inside", "float32", "accuracy", {"candidate", "float32_inside", "eager"}),
+        ("other", "float16", "accuracy", {"candidate", "other", "eager"}),
     ],
 )
-def test_an_eager_that_is_wrong_in_halves_costs_no_rank_where_the_task_names_what_stands_in_for_it(
-    evaluator: Evaluator, submit: Submit, name: str, dtype: str, guard: str, monkeypatch: pytest.MonkeyPatch
+def test_a_baseline_that_errs_is_compared_with_unless_the_task_names_what_stands_in_for_eager_in_halves(
+    evaluator: Evaluator,
+    submit: Submit,
+    name: str,
+    dtype: str,
+    guard: str,
+    timed: set[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("robust_kbench.baselines.WIDE", name)  # so that tier quick times it, whatever its name
     task = load_made_task(WRONG_BUT_IN_FLOAT64, baselines={name: "reference.py::wide"})
@@ -331,6 +337,31 @@ def test_an_eager_that_is_wrong_in_halves_costs_no_rank_where_the_task_names_wha
     submission = submit(kernel, task="norm/scale", entry_point="kernel.py::scale", dtypes=(dtype,))
     record = evaluator.evaluate(submission, task, tier="quick")
     assert record.status is Status.PASSED, record.reason
-    assert [set(session.samples) for timing in record.timings for session in timing.sessions] == [{"candidate", name}]
+    assert [set(session.samples) for timing in record.timings for session in timing.sessions] == [timed]
     assert guard in {finding.guard for finding in record.findings} <= {guard, "load"}
-    assert (record.disturbance == "a baseline failed") == (guard == "baselines")
+    assert record.disturbance != "a baseline failed"
+
+
+FAILING = """
+def reference(x, weight):
+    return x * weight
+
+
+def other(x, weight):
+    raise ValueError("no such kernel here")
+"""
+
+
+def test_a_baseline_that_does_not_answer_is_left_out_and_costs_the_rank(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robust_kbench.baselines.WIDE", "other")  # so that tier quick times it
+    task = load_made_task(FAILING, baselines={"other": "reference.py::other"})
+    kernel = "def scale(x, weight):\n    return x * weight\n"
+    submission = submit(kernel, task="norm/scale", entry_point="kernel.py::scale", dtypes=("float32",))
+    record = evaluator.evaluate(submission, task, tier="quick")
+    assert record.status is Status.PASSED, record.reason
+    (lost,) = [finding.message for finding in record.findings if finding.guard == "baselines"]
+    assert lost.startswith("baseline other is left out: ")
+    assert "no such kernel here" in lost
+    assert record.disturbance == "a baseline failed"

@@ -112,9 +112,9 @@ def _problems(problems: Sequence[Problem]) -> Iterator[str]:
 def to_markdown(found: Sequence[Row]) -> str:
     """A section per task and device, a table of all dtypes in each."""
     parts = [
-        "# Leaderboard\n\nRanked by the lower end of the 95 % interval of the speedup over the fastest correct "
-        "baseline, as an independent second run found it. Interpreted, replayed, quick and unconfirmed runs are listed "
-        "without a rank, and so is a submission that has failed in any run.\n"
+        "# Leaderboard\n\nRanked by the lower end of the 95 % interval of the speedup over the fastest baseline, as an "
+        "independent second run found it. Interpreted, replayed, quick and unconfirmed runs are listed without a rank, "
+        "and so is a submission that has failed in any run.\n"
     ]
     for (task, device), group in groupby(found, key=lambda row: (row["task"], row["device"])):
         parts.append(f"## {quoted(task)} on {quoted(device)}\n")

@@ -7,6 +7,7 @@ are in nanoseconds. E, E2, W and K are taken inside the worker: claims.
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,6 +81,12 @@ class Slope:
     host_ns: int = 0
     hidden_ns: int = 0
     peer_excess_ns: float = 0.0
+
+    @property
+    def call_ns(self) -> float:
+        """Time of one call by the judge's clock, without its flush."""
+        more = statistics.median(self.many_ns) - statistics.median(self.few_ns)
+        return more / (self.many - self.few) - self.flush_ns
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ LOST_BASELINE = "baselines"
 """Guard of the finding that a baseline failed: who is compared with the others may have made it fail."""
 REPLACED_BASELINE = "eager"
 """Guard of the finding that eager PyTorch is wrong in halves where the task names an operator that stands in for it."""
+ERRING_BASELINE = "accuracy"
+"""Guard of the finding that a baseline errs by more than the rule allows. It is compared with all the same."""
 REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp"})
 FILE_LAYERS = frozenset({"landlock", "private root"})
 """One of these must be in force besides: what keeps a submission from the files of others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -67,6 +68,7 @@ def measure(
     """Measure every timed case. Stops at the first one on which the candidate fails."""
     measured = Measured()
     plan = PLANS[tier]
+    dealt = secrets.randbelow(len(spot_checks.KINDS))  # nobody knows what is looked at in which case
     arena = Arena(device.pool_bytes + max(spot_checks.footprint(task, case) for case in cases))
     if device.judging_place != "cpu":
         arena.pin()
@@ -82,8 +84,8 @@ def measure(
                         judge=judge, bank=bank, pool=pool, device=device, arena=arena, watch=watch,
                         timeout_s=_CALL_TIMEOUT_S,
                         is_first=turn == 0,
-                        distributions=_share(task.distributions, number, turn, tier, len(cases)),
-                        spots=spot_checks.due(tier, number, turn),
+                        distributions=_share(task.distributions, number + dealt, turn, tier, len(cases)),
+                        spots=spot_checks.due(tier, number + dealt, turn, len(cases)),
                     ).run()  # fmt: skip
 
                 _measure_case(case, plan, _REPEATS[tier], session, measured, is_doubtful)

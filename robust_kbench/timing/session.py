@@ -36,7 +36,15 @@ from robust_kbench.oracle.verdict import Judge, Limits
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER, LOST_BASELINE, REPLACED_BASELINE, WIDE
+from robust_kbench.schema.record import (
+    CANDIDATE,
+    CONTROL,
+    EAGER,
+    ERRING_BASELINE,
+    LOST_BASELINE,
+    REPLACED_BASELINE,
+    WIDE,
+)
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import agreement, spot_checks, statistics
@@ -101,6 +109,7 @@ class TimingSession:
         self._limits: dict[tuple[str, Distribution], Limits] = {}
         self._workers: dict[str, Worker] = {}
         self._peers = Peers()
+        self._erring: set[str] = set()
         self._hold = 1
         self._result = SessionResult({contestant.name: [] for contestant in self._contestants})
 
@@ -359,11 +368,25 @@ class TimingSession:
         self, contestant: Contestant, inputs: Inputs, seen: Observation, *, in_full: bool, record: bool = False
     ) -> int | None:
         """Judge a call. The time that it is charged with, None if it failed."""
-        problem = self._verify(contestant.name, seen, inputs, in_full=in_full, record=record)
-        if problem:
-            self._give_up(contestant.name, problem, is_wrong=seen.ending == "returned")
+        name = contestant.name
+        problem = self._verify(name, seen, inputs, in_full=in_full, record=record)
+        if problem and not self._goes_on(name, seen, problem):
+            self._give_up(name, problem, is_wrong=seen.ending == "returned")
             return None
-        return self._peers.charge_ns(seen) if contestant.name == CANDIDATE else sample_ns(seen)
+        return self._peers.charge_ns(seen) if name == CANDIDATE else sample_ns(seen)
+
+    def _goes_on(self, name: str, seen: Observation, problem: str) -> bool:
+        """Whether what is wrong is only that a baseline errs by more than the rule allows: then it is timed on.
+
+        PyTorch may be faster for it, as `torch.compile` is with an erf of its own. Without it the candidate could only
+        look better, so nobody has a use for making it err.
+        """
+        if name in (CANDIDATE, CONTROL) or seen.ending != "returned" or seen.problems or self._is_replaced(name):
+            return False
+        if name not in self._erring:
+            self._erring.add(name)
+            self._warn(ERRING_BASELINE, f"baseline {name} errs, and is compared with all the same: {problem}")
+        return True
 
     def _keep(self, name: str, seen: Observation) -> None:
         """What the guards look at: each call of the candidate, beside the latest of somebody trusted."""
@@ -411,13 +434,17 @@ class TimingSession:
         if not any(c.name not in (CANDIDATE, CONTROL) for c in self._contestants):
             raise HarnessError(f"{self._task.name}: every baseline fails on its own task; the last, {name}: {problem}")
         if name != CONTROL:
-            message = f"baseline {name} is left out: {problem}"[:500]
-            guard = REPLACED_BASELINE if is_wrong and name == EAGER and self._has_a_stand_in() else LOST_BASELINE
-            self._result.findings.append(Finding(guard=guard, severity="warn", message=message, case=str(self._case)))
+            guard = REPLACED_BASELINE if is_wrong and self._is_replaced(name) else LOST_BASELINE
+            self._warn(guard, f"baseline {name} is left out: {problem}")
 
-    def _has_a_stand_in(self) -> bool:
-        """Whether the task names one for eager PyTorch in halves: in float32 that has no reason to be wrong."""
-        return self._case.dtype != "float32" and any(each.name == WIDE for each in self._contestants)
+    def _is_replaced(self, name: str) -> bool:
+        """Whether the task names what stands in for it: for eager PyTorch in halves, where it adds halves as halves."""
+        has_stand_in = any(each.name == WIDE for each in self._contestants)
+        return name == EAGER and self._case.dtype != "float32" and has_stand_in
+
+    def _warn(self, guard: str, message: str) -> None:
+        found = Finding(guard=guard, severity="warn", message=message[:500], case=str(self._case))
+        self._result.findings.append(found)
 
     def _usage(self) -> float:
         """Processor seconds of everybody else since boot where they are felt, to within clock ticks."""

@@ -28,13 +28,15 @@ _ATTEMPTS = 50
 _SPREAD: tuple[Layout, ...] = ("strided", "pitched")  # those that take more room than their elements
 
 
-def due(tier: Tier, number: int, turn: int) -> Sequence[Kind]:
-    """What session `turn` of the timed case `number` looks at: two kinds, so that three sessions see all.
+def due(tier: Tier, number: int, turn: int, cases: int) -> Sequence[Kind]:
+    """What session `turn` of timed case `number` of so many looks at: two kinds, so that three sessions see all.
 
-    Tier quick has a single session for each case, which looks at all of them.
+    Tier quick has a single session for each case, and deals the kinds out to the cases, that is to the dtypes.
     """
+    if tier == "quick":
+        return KINDS[number % cases :: cases]
     first = (number + turn) % len(KINDS)
-    return KINDS if tier == "quick" else (KINDS[first], KINDS[(first + 3) % len(KINDS)])
+    return KINDS[first], KINDS[(first + 3) % len(KINDS)]
 
 
 def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) -> Case | None:

@@ -22,6 +22,7 @@ from robust_kbench.schema.agreement import (
 )
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
+from robust_kbench.timing import gathering
 
 US = 1000
 CALIBRATION = Calibration(event_ns=500, launch_ns=2_000, wall_gap_ns=15_000, join_gap_ns=10_000, spread_ns=500)
@@ -238,6 +239,22 @@ def sloped(call_us: float, **changes: Any) -> Slope:
     ids=lambda value: "" if isinstance(value, Slope) else str(value),
 )
 def test_a_call_in_a_batch_may_cost_a_little_more_or_less_than_its_events_say(facts: Slope, is_rejected: bool) -> None:
+    assert severities(slope.inspect(facts, CASE)) == ["reject"] * is_rejected
+
+
+@pytest.mark.parametrize(("call_us", "is_rejected"), [(400, False), (300, True)])
+def test_a_disturbance_while_flushes_were_timed_is_no_evidence(call_us: int, is_rejected: bool) -> None:
+    flushes: list[int] = []
+
+    def kernel(calls: int, *, problems: int, flush: bool) -> int:
+        return calls * (60 + call_us) * US
+
+    def empty(calls: int, *, problems: int, flush: bool) -> int:
+        flushes.append(calls)
+        return calls * (140 if len(flushes) <= 2 * gathering.REPEATS else 60) * US
+
+    facts = gathering.gather_slope(kernel, empty, event_ns=400 * US)
+    assert facts.call_ns == call_us * US
     assert severities(slope.inspect(facts, CASE)) == ["reject"] * is_rejected
 
 

@@ -19,7 +19,7 @@ from robust_kbench import contestant, guards, languages
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.devices import open_device
 from robust_kbench.errors import KBenchError
-from robust_kbench.guards import agreement, amortisation, slope
+from robust_kbench.guards import agreement, amortisation
 from robust_kbench.guards.activity import union_ns
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
@@ -146,7 +146,7 @@ def times(seen: list[Observation], facts: Agreement) -> Row:
     return {
         **{f"{name}_us": value for name, value in medians.items()},
         "union_us": statistics.median(unions) if unions else None,
-        "slope_us": slope.call_ns(facts.slope) / 1e3 if facts.slope else None,
+        "slope_us": facts.slope.call_ns / 1e3 if facts.slope else None,
         "further_us": amortisation.further_ns(facts.amortisation) / 1e3 if facts.amortisation else None,
     }
 

@@ -105,10 +105,17 @@ def test_every_task_has_something_to_look_at_and_room_for_it(name: str, device: 
         assert all(task.misfit(case.axes) is None and case.role == "check" for case in found)
 
 
-def test_sessions_take_turns_and_a_quick_one_looks_at_everything() -> None:
-    assert spot_checks.due("quick", 2, 0) == spot_checks.KINDS
+@pytest.mark.parametrize("cases", [1, 2, 3])
+def test_the_cases_of_tier_quick_look_at_everything_together(cases: int) -> None:
+    for first in range(6):
+        dealt = [spot_checks.due("quick", first + number, 0, cases) for number in range(cases)]
+        assert sorted(kind for kinds in dealt for kind in kinds) == sorted(spot_checks.KINDS)
+        assert {len(kinds) for kinds in dealt} == {6 // cases}
+
+
+def test_sessions_take_turns() -> None:
     for number in range(6):
-        turns = [spot_checks.due("full", number, turn) for turn in range(3)]
+        turns = [spot_checks.due("full", number, turn, 9) for turn in range(3)]
         assert all(len(kinds) == 2 for kinds in turns)
         assert sorted(kind for kinds in turns for kind in kinds) == sorted(spot_checks.KINDS)
 

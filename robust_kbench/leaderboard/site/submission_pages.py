@@ -180,7 +180,7 @@ def _interval_chart(number: int, run: Summary) -> list[Chart]:
         Chart(
             f"intervals-{number}", charts.intervals(estimates[:_MAX_TIMINGS]),
             f"Speedups with 95 % intervals on {len(estimates)} timed bindings; the table has the numbers",
-            "Speedup over the fastest correct baseline on each timed binding, with its 95 % interval.",
+            "Speedup over the fastest baseline on each timed binding, with its 95 % interval.",
             charts.size_for(len(estimates)),
         )
     ]  # fmt: skip

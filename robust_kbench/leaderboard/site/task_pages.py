@@ -140,7 +140,7 @@ def _interval_chart(number: int, terms: Mapping[str, str], rows: Sequence[Row]) 
         Chart(
             f"speedups-{number}", charts.intervals(estimates),
             f"Speedups with 95 % intervals of {len(known)} submissions, {_where(terms)}; the table above has them",
-            "Speedup over the fastest correct baseline, with its 95 % interval; right of the dotted line is faster.",
+            "Speedup over the fastest baseline, with its 95 % interval; right of the dotted line is faster.",
             charts.size_for(len(known)),
         )
     ]  # fmt: skip
