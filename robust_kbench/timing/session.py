@@ -9,12 +9,10 @@ tells whether it is timed.
 from __future__ import annotations
 
 import gc
-import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -23,13 +21,12 @@ from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.checking.attempt import Attempt
 from robust_kbench.contestant import Contestant
-from robust_kbench.devices import Device, machine
+from robust_kbench.devices import Device
 from robust_kbench.emulation import Mode
-from robust_kbench.errors import HarnessError, WorkerError
+from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
-from robust_kbench.isolation.process import Worker
 from robust_kbench.languages.built import Built
 from robust_kbench.oracle.properties import relate
 from robust_kbench.oracle.verdict import Judge, Limits
@@ -51,11 +48,11 @@ from robust_kbench.timing import agreement, spot_checks, statistics
 from robust_kbench.timing.peers import Peers, sample_ns
 from robust_kbench.timing.plan import HOLD_NS, Plan, holds
 from robust_kbench.timing.result import SessionResult
+from robust_kbench.timing.workers import Workers
 
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
 _HOT_CALLS, _HOST_CALLS = 20, 3
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
-_CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
 _DRAWN_FOR = (CANDIDATE, CONTROL)
 """Who gets values of its own in a round. The baselines, sources of ours, share others: drawing costs more than a call.
 
@@ -100,14 +97,14 @@ class TimingSession:
         self._contestants = list(contestants)
         self._distributions, self._spots = distributions, spots
         self._timed_distributions = [name for name in TIMED_DISTRIBUTIONS if name in task.distributions]
-        self._pool, self._device, self._arena, self._watch = pool, device, arena, watch
+        self._device, self._watch = device, watch
         self._caller = Caller(
             task, arena,
             device=device.kind, copy_out=device.copies_out, timeout_s=timeout_s, place=device.judging_place,
         )  # fmt: skip
         self._random = random.SystemRandom()
         self._limits: dict[tuple[str, Distribution], Limits] = {}
-        self._workers: dict[str, Worker] = {}
+        self._workers = Workers(pool, device, arena)
         self._peers = Peers()
         self._erring: set[str] = set()
         self._hold = 1
@@ -116,48 +113,21 @@ class TimingSession:
     def run(self) -> SessionResult:
         """Start workers, warm up, measure. A failure of the candidate ends the session and is told in `failure`."""
         with ExitStack() as stack:
-            self._start_workers(stack)
+            stack.enter_context(closing(self._workers))
+            failures = self._workers.start(self._contestants, self._case.dtype, self._heap_bytes())
+            for name, error in failures.items():
+                self._give_up(name, str(error))
             stack.enter_context(self._device.pinned())
             stack.enter_context(_no_garbage_collection())
             if CANDIDATE not in self._workers:
                 return self._result
-            before = self._usage()
+            before = self._workers.others_seconds()
             started = time.monotonic()
             self._measure()
             elapsed = time.monotonic() - started
-            load = (self._usage() - before) / elapsed if elapsed > 0 else 0.0
+            load = (self._workers.others_seconds() - before) / elapsed if elapsed > 0 else 0.0
             self._result.foreign_load = max(0.0, load - self._device.spare_cores)
         return self._result
-
-    def _start_workers(self, stack: ExitStack) -> None:
-        """In random order: forked workers inherit one address layout, and the first must not always be the same."""
-        order = self._random.sample(self._contestants, len(self._contestants))
-        for contestant in order:  # in this thread: a warm process dies with the one that has started it
-            contestant.warm_up(self._pool, self._device, self._case.dtype)
-        with ThreadPoolExecutor(self._device.starts_at_once) as threads:
-            started = [threads.submit(self._start, contestant) for contestant in order]
-        # Before any failure is looked at: none that runs may be left behind.
-        stack.callback(self._close, [future.result() for future in started if future.exception() is None])
-        for contestant, future in zip(order, started, strict=True):
-            try:
-                self._workers[contestant.name] = future.result()
-            except WorkerError as error:
-                self._give_up(contestant.name, str(error))
-
-    def _start(self, contestant: Contestant) -> Worker:
-        return contestant.start(
-            self._pool, self._arena, self._device, self._case.dtype,
-            heap_bytes=self._heap_bytes(),
-            # Forked workers inherit one layout of addresses, which would be part of what every session finds.
-            padding_bytes=_CACHE_LINE_BYTES * self._random.randrange(_MAX_PADDING_LINES),
-        )  # fmt: skip
-
-    def _close(self, workers: Sequence[Worker]) -> None:
-        """All at once: each takes a while to end, above all if it has used a device, and nothing is measured now."""
-        with ThreadPoolExecutor(max(1, len(workers))) as threads:
-            closing = [threads.submit(worker.close) for worker in workers]
-        for future in closing:
-            future.result()
 
     def _heap_bytes(self) -> int:
         """Room for the results of several calls, and for what lies between their inputs and them."""
@@ -428,7 +398,7 @@ class TimingSession:
         if name == CANDIDATE:
             self._result.failure = problem
             return
-        self._workers.pop(name, None)
+        self._workers.drop(name)
         self._contestants = [c for c in self._contestants if c.name != name]
         self._result.samples.pop(name, None)
         if not any(c.name not in (CANDIDATE, CONTROL) for c in self._contestants):
@@ -445,21 +415,6 @@ class TimingSession:
     def _warn(self, guard: str, message: str) -> None:
         found = Finding(guard=guard, severity="warn", message=message[:500], case=str(self._case))
         self._result.findings.append(found)
-
-    def _usage(self) -> float:
-        """Processor seconds of everybody else since boot where they are felt, to within clock ticks."""
-        members = [pid for worker in self._workers.values() for pid in worker.tree()]
-        own = time.process_time() + sum(map(_processor_seconds, members))
-        return machine.busy_seconds(self._device.felt_cores) - own
-
-
-def _processor_seconds(pid: int) -> float:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b") ")[2].split()
-    except OSError:
-        return 0.0
-    return sum(int(ticks) for ticks in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
