@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from specimens import make_case, make_record
+from specimens import make_case, make_observation, make_record
 
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.record import RunRecord, Session, Status, Timing, decode_samples, encode_samples
@@ -111,6 +111,17 @@ def test_a_baseline_that_fails_while_it_is_timed_costs_the_rank_and_a_control_do
 
     assert make_record(findings=tuple(found("control"))).is_rankable
     assert not make_record(findings=tuple(found("compile"))).is_rankable
+
+
+@pytest.mark.parametrize("name", ["candidate", "eager", "compile", "control"])
+def test_who_is_compared_with_goes_on_though_it_errs(name: str) -> None:
+    timed: Any = object.__new__(TimingSession)
+    timed._case, timed._erring, timed._result = make_case(), set(), SessionResult({})
+    timed._contestants = [SimpleNamespace(name=each) for each in ("candidate", "eager", "compile", "control")]
+    assert timed._goes_on(name, make_observation(), "off by 9 ulps") == (name != "candidate")
+    assert not timed._goes_on(name, make_observation(ending="raised"), "ValueError")
+    told = [(finding.guard, finding.severity) for finding in timed._result.findings]
+    assert told == [("accuracy", "warn")] * (name in ("eager", "compile"))
 
 
 def test_the_control_is_no_baseline() -> None:

@@ -351,9 +351,9 @@ class TimingSession:
         PyTorch may be faster for it, as `torch.compile` is with an erf of its own. Without it the candidate could only
         look better, so nobody has a use for making it err.
         """
-        if name in (CANDIDATE, CONTROL) or seen.ending != "returned" or seen.problems or self._is_replaced(name):
+        if name == CANDIDATE or seen.ending != "returned" or seen.problems or self._is_replaced(name):
             return False
-        if name not in self._erring:
+        if name not in {CONTROL, *self._erring}:  # the control is eager once more, and tells how far equals differ
             self._erring.add(name)
             self._warn(ERRING_BASELINE, f"baseline {name} errs, and is compared with all the same: {problem}")
         return True
@@ -410,7 +410,7 @@ class TimingSession:
     def _is_replaced(self, name: str) -> bool:
         """Whether the task names what stands in for it: for eager PyTorch in halves, where it adds halves as halves."""
         has_stand_in = any(each.name == WIDE for each in self._contestants)
-        return name == EAGER and self._case.dtype != "float32" and has_stand_in
+        return name in (EAGER, CONTROL) and self._case.dtype != "float32" and has_stand_in
 
     def _warn(self, guard: str, message: str) -> None:
         found = Finding(guard=guard, severity="warn", message=message[:500], case=str(self._case))
