@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from robust_kbench.redteam import campaign
+from robust_kbench.redteam import campaign, corpus
 from robust_kbench.redteam.campaign import Trials
 from robust_kbench.redteam.corpus import Attack, AttackHeader, Honest, HonestHeader
 from robust_kbench.redteam.trial import Ending
@@ -63,3 +64,22 @@ def test_an_attack_that_has_succeeded_is_never_tried_again(monkeypatch: pytest.M
     found, alone = run(monkeypatch, {"got_through": Told(defended=True, armed=False)})
     assert alone == []
     assert [trials.defended.succeeded for trials in found if trials.specimen.name == "got_through"] == [True]
+
+
+@pytest.fixture
+def two_cores() -> Iterator[None]:
+    cores = os.sched_getaffinity(0)
+    if len(cores) < 2:
+        pytest.skip("needs two cores")
+    os.sched_setaffinity(0, sorted(cores)[:2])
+    yield
+    os.sched_setaffinity(0, cores)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_honest_kernels_pass_where_the_judge_shares_its_only_core_with_the_worker() -> None:
+    specimens = [specimen for specimen in corpus.honest() if specimen.name in ("plain", "plain_cpp", "slow_first_call")]
+    found = campaign.run([], specimens, jobs=2)
+    assert {each.specimen.name: (each.defended.status, each.defended.reason) for each in found} == {
+        specimen.name: ("passed", "") for specimen in specimens
+    }
