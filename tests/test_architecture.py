@@ -114,6 +114,15 @@ def test_importing_it_loads_nothing_that_takes_long(module: str) -> None:
     assert _printed(program) == "[]\n"
 
 
+@pytest.mark.parametrize("words", ["--help", "tasks", "tasks --family norm", "doctor --help"])
+def test_a_short_command_loads_nothing_that_takes_long(words: str) -> None:
+    program = (
+        f"import sys; sys.argv = ['kbench', *{words.split()}]; from robust_kbench.cli import main\n"
+        f"try: main()\nfinally: print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    assert _printed(program).splitlines()[-1] == "[]"
+
+
 def test_the_worker_can_be_started_without_anything_of_the_judge() -> None:
     program = (
         "import sys; import robust_kbench.worker.__main__;"
