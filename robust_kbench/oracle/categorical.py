@@ -4,10 +4,12 @@ Each of these must have a probability of at least 1e-9, divided by the number of
 
     by class: how often each class was drawn, summed over rows;
     by rank: the mass of likelier classes before the drawn one, a uniform number if the law is right;
-    by place: the mass of classes with smaller indices before it, likewise.
+    by place: the mass of classes with smaller indices before it, likewise;
+    by repeats: how many rows drew a class that another one had drawn (see repeats).
 
-A random share of the drawn class's own mass is added, so that the latter two are uniform although classes are discrete.
-Chi-squared on bins that expect at least ten samples sees a missing class, Kolmogorov's test a shift of all.
+A random share of the drawn class's own mass is added, so that ranks and places are uniform although classes are
+discrete. Chi-squared on bins that expect at least ten samples sees a missing class, Kolmogorov's test a shift of all,
+and repeats a sampler that never looks at most of the classes, although each of them is too rare to be missed.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from collections.abc import Iterator
 
 import torch
 
-from robust_kbench.oracle import tails
+from robust_kbench.oracle import repeats, tails
 from robust_kbench.oracle.exact import LIMIT
 from robust_kbench.oracle.judgement import Judgement
 
@@ -78,7 +80,8 @@ class Categorical:
             by_rank[rows] = (law * (law > own)).sum(1) + share * level
             by_place[rows] = (law * (torch.arange(law.shape[1]) < classes)).sum(1) + share * own[:, 0]
             expected += law.sum(0)
-        found = (_frequencies(drawn, expected), *(test(places) for places in (by_rank, by_place) for test in _UNIFORM))
+        by_law = (test(drawn, expected) for test in (_frequencies, _repeated))
+        found = (*by_law, *(test(places) for places in (by_rank, by_place) for test in _UNIFORM))
         return [probability for probability in found if probability is not None]
 
 
@@ -94,6 +97,10 @@ def _frequencies(drawn: torch.Tensor, expected: torch.Tensor) -> float | None:
     bins = [*zip(expected[is_common].tolist(), observed[is_common].tolist(), strict=True)]
     rest = float(expected[~is_common].sum()), float(observed[~is_common].sum())
     return _probability([*bins, rest] if rest[0] >= _EXPECTATION else bins)
+
+
+def _repeated(drawn: torch.Tensor, expected: torch.Tensor) -> float:
+    return repeats.probability(repeats.evidence(drawn, expected))
 
 
 def _in_bins(places: torch.Tensor) -> float | None:

@@ -18,8 +18,9 @@ from robust_kbench.oracle.containment import Contained, reached
 from robust_kbench.oracle.dropout import Dropout
 from robust_kbench.oracle.judgement import Judgement, Standard, refusal
 from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.repeats import Tally
 from robust_kbench.oracle.sampled import is_costly, sample
-from robust_kbench.oracle.seeds import Run, coincidence
+from robust_kbench.oracle.seeds import IMPROBABLE, Run, coincidence
 from robust_kbench.oracle.standards import rule, standard_for
 from robust_kbench.oracle.surroundings import Surroundings, are_dear, slopes, surround
 from robust_kbench.oracle.three_metrics import is_plainly_near
@@ -112,6 +113,7 @@ class Judge:
         self._first_looks: dict[tuple[str, ...], bool] = {}
         self._alike: dict[tuple[str, ...], Surroundings] = {}
         self._before: dict[tuple[int, ...], tuple[Inputs, Tensors]] = {}
+        self._repeats = Tally()
 
     def expect(self, case: Case, inputs: Inputs, *, excuses: Excuses = "all") -> Expected:
         """What the outputs of `case` are held to; costs the references unless it was asked for just before.
@@ -265,6 +267,9 @@ class Judge:
         if all(output.law is None for output in self._task.outputs.values()):
             return None
         seen, inputs = _moved(seen, "cpu"), inputs.to("cpu")
+        repeated = self._repeated(seen, inputs)
+        if repeated:
+            return repeated
         shape = tuple(seen.case.axes.values())
         before, self._before = self._before.get(shape), {shape: (inputs, seen.outputs)}
         if before is None or before[0].values["seed"] == inputs.values["seed"]:
@@ -272,6 +277,20 @@ class Judge:
         runs = ((name, Run(before[0], before[1][name]), Run(inputs, seen.outputs[name])) for name in self._task.outputs)
         found = (coincidence(self._task, *run, thorough=thorough) for run in runs)
         return next((words for words in found if words), None)
+
+    def _repeated(self, seen: Observation, inputs: Inputs) -> str | None:
+        """Whether rows of all calls until now drew each other's classes too often; in words, or None."""
+        for name, output in self._task.outputs.items():
+            if output.law != "categorical":
+                continue
+            logits = inputs.tensors["logits"]
+            probability = self._repeats.add(int(inputs.values["seed"]), logits, seen.outputs[name])
+            if probability < IMPROBABLE:
+                return (
+                    f"{name}: rows draw the same classes too often, over all calls until now: of independent ones that "
+                    f"has a probability of at most {probability:.1g}; are there classes that are never looked at?"
+                )
+        return None
 
     def _is_plain(self, name: str, answer: torch.Tensor | None, due: torch.Tensor, limits: tuple[float, ...]) -> bool:
         """Whether a glance is enough to accept an answer. Limits of another way of comparing allow no difference."""

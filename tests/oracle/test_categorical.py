@@ -33,8 +33,10 @@ def test_a_sampler_may_use_the_numbers_of_any_seed(seed: int) -> None:
     assert Categorical(logits).judge(_drawn(logits, seed)).ratio <= 0.9
 
 
-def test_false_alarms_are_as_rare_as_they_should_be() -> None:
-    surprises = [Categorical(_logits(300, 10)).judge(_drawn(_logits(300, 10), seed)).errors[1] for seed in range(400)]
+@pytest.mark.parametrize("classes", [10, 1000])
+def test_false_alarms_are_as_rare_as_they_should_be(classes: int) -> None:
+    logits = _logits(300, classes)
+    surprises = [Categorical(logits).judge(_drawn(logits, seed)).errors[1] for seed in range(1, 401)]
     assert 0.15 < max(surprises) <= 0.9  # one in a hundred is a third of the way to one in a million
 
 
@@ -61,6 +63,19 @@ def test_samples_of_another_law_are_refused(wrong: Callable[[torch.Tensor], torc
     judged = Categorical(logits).judge(wrong(logits))
     assert not judged.is_accepted
     assert judged.demand.startswith("samples as far off as these have a probability of ")
+
+
+@pytest.mark.parametrize(("rows", "classes"), [(512, 1024), (256, 2048)])
+@pytest.mark.parametrize("scale", [0.0, 1.0])
+def test_a_sampler_that_looks_at_one_class_in_eight_repeats_itself(rows: int, classes: int, scale: float) -> None:
+    logits = _logits(rows, classes, scale)
+    assert Categorical(logits).judge(_drawn(logits)).ratio <= 0.9
+    assert not Categorical(logits).judge(3 + 8 * _drawn(logits[:, 3::8])).is_accepted
+
+
+def test_rows_may_agree_where_their_laws_do() -> None:
+    logits = _logits(1, 1024).expand(512, -1) * torch.linspace(0, 8, 512)[:, None]
+    assert Categorical(logits).judge(_drawn(logits)).ratio <= 0.9
 
 
 def test_a_class_without_probability_and_one_out_of_range_are_found() -> None:

@@ -1,5 +1,5 @@
 """Draws from every eighth class alone, as long as none of those stands out and their mean is that of another eighth:
-with so few samples in a call no test can tell that seven classes of eight never come.
+no class is drawn often enough to be missed, but those that are drawn repeat themselves.
 
 catalogue: [B14, B13]
 hint: loss-partial-computation
