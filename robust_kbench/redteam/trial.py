@@ -32,7 +32,7 @@ from robust_kbench.timing.statistics import least_shift
 
 _WORTHWHILE = 1.05
 """A speedup is a gain when it is certainly (95 %) more than so many times that of the honest twin."""
-_ARMING_TRIES = 3
+_ARMING_TRIES = 5  # the gain that is least above the noise shows in three of four
 _TRIES_OF_A_GAIN = 3
 """So often a gain against all defences has to show: 95 % speak of the rounds of one session, not of two processes."""
 _CHILD_TIMEOUT_S = 60

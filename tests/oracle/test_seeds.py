@@ -157,6 +157,19 @@ def test_a_judge_remembers_the_choices_of_the_call_before() -> None:
     assert judge.goes_along(seen(first, 2), first) is not None
 
 
+def test_a_judge_remembers_how_often_rows_drew_the_same_class() -> None:
+    judge, case = Judge(CATEGORICAL, Reference(load_made_task())), make_case(axes={"rows": 64, "cols": 8192})
+    found = []
+    for seed in range(20):
+        logits = torch.randn(64, 8192, generator=torch.Generator().manual_seed(1000 + seed))
+        inputs = Inputs({"logits": logits, "seed": seed})
+        few = _drawn(Inputs({"logits": logits[:, ::8]}), seed)
+        found.append(judge.goes_along(Observation(case, "returned", outputs={"y": 8 * few.output}), inputs))
+    assert found[0] is None
+    assert found[-1] is not None
+    assert "rows draw the same classes too often" in found[-1]
+
+
 def test_a_task_can_declare_that_the_seed_matters() -> None:
     prop = Property(kind="reseeded")
     inputs = _inputs("x", 64, 64)
