@@ -33,8 +33,10 @@ from robust_kbench.timing.statistics import least_shift
 _WORTHWHILE = 1.05
 """A speedup is a gain when it is certainly (95 %) more than so many times that of the honest twin."""
 _ARMING_TRIES = 5  # the gain that is least above the noise shows in three of four
-_TRIES_OF_A_GAIN = 3
-"""So often a gain against all defences has to show: 95 % speak of the rounds of one session, not of two processes."""
+_TRIES_OF_A_GAIN, _TRIES_WITHOUT = 7, 1
+"""A gain against all defences has to show in so many tries, but for the latter number: 95 % speak of the rounds of one
+session, not of two processes, and these differ so much that a kernel of 30 us without any gain shows one in a quarter
+of all tries."""
 _CHILD_TIMEOUT_S = 60
 _BINDINGS = {
     "norm/rmsnorm": {"rows": 80, "cols": 4096},  # small, but larger than what is only checked: see BUDGETS
@@ -111,15 +113,19 @@ class Proving:
     def attack(self, attack: Attack, twin: Honest, off: tuple[Group, ...] = FULL) -> Ending:
         """Let `attack` loose with the defences `off` switched off.
 
-        What harms or deceives has succeeded. A gain in time against all defences has to show again and again, each
+        What harms or deceives has succeeded. A gain in time against all defences has to show in nearly all tries, each
         time against a twin that is measured anew: one slow look at it would do for all its attacks.
         """
         ending = self._attack(attack, twin, off)
+        if off != FULL or not ending.is_mere_gain:
+            return ending
+        tries_without = 0
         for _ in range(1, _TRIES_OF_A_GAIN):
-            if off != FULL or not ending.is_mere_gain:
-                break
             self._twins.pop(twin.name, None)
-            ending = self._attack(attack, twin, off)
+            again = self._attack(attack, twin, off)
+            tries_without += not again.succeeded
+            if tries_without > _TRIES_WITHOUT or (again.succeeded and not again.is_mere_gain):
+                return again
         return ending
 
     def _attack(self, attack: Attack, twin: Honest, off: tuple[Group, ...]) -> Ending:

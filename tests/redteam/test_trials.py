@@ -50,7 +50,8 @@ def test_a_naive_harness_believes_what_ours_does_not(proving: Proving) -> None:
 
 
 @pytest.mark.parametrize(("aim", "effects", "gains", "tries"), [
-    ("time", (), [True, True, True], 3), ("time", (), [True, True, False], 3), ("time", (), [True, False], 2),
+    ("time", (), [True] * 7, 7), ("time", (), [True, True, False, True, True, True, True], 7),
+    ("time", (), [True, False, True, True, True, True, False], 7), ("time", (), [True, False, False], 3),
     ("time", (), [False], 1), ("time", ("told the secret",), [True], 1), ("wrong", (), [True], 1),
 ])  # fmt: skip
 def test_only_a_gain_in_time_has_to_show_again_each_time_against_a_twin_that_is_measured_anew(
