@@ -11,6 +11,7 @@ from robust_kbench.leaderboard.summary import summaries
 from robust_kbench.leaderboard.tables import write
 
 FOLDERS = sorted(path.parent for path in (Path(__file__).parents[2] / "leaderboard").glob("*/results.jsonl"))
+REDTEAMS = [path for folder in FOLDERS for path in folder.glob("redteam.csv")]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -19,7 +20,7 @@ def test_a_published_leaderboard_regenerates_to_the_byte(folder: Path, tmp_path:
         assert path.read_bytes() == (folder / path.name).read_bytes()
 
 
-@pytest.mark.parametrize("table", [path for folder in FOLDERS for path in folder.glob("redteam.csv")], ids=str)
+@pytest.mark.parametrize("table", REDTEAMS, ids=lambda table: table.parent.name)
 def test_a_published_red_team_got_nothing_and_nearly_all_of_it_was_armed(table: Path) -> None:
     rows, broken = redteam_page.read(table)
     assert broken == 0
