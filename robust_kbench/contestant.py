@@ -14,7 +14,7 @@ from robust_kbench import languages
 from robust_kbench.baselines import COMPILE
 from robust_kbench.devices import Device
 from robust_kbench.errors import WorkerCrashed
-from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.isolation.protocol import Raised
@@ -56,7 +56,7 @@ class Contestant:
     def start(
         self,
         pool: WarmPool,
-        arena: Arena,
+        arena: Slots,
         device: Device,
         dtype: FloatDType,
         built: Built | None = None,

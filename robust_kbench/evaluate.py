@@ -25,7 +25,7 @@ from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device, machine, open_device
 from robust_kbench.devices.limits import Limits, known_limits, measured_again
 from robust_kbench.errors import BuildError, HarnessError, KBenchError, SpecError, Unsupported, UsageError
-from robust_kbench.guards import agreement, floor
+from robust_kbench.guards import floor
 from robust_kbench.isolation.pool import WarmPool, flavour_of
 from robust_kbench.labels import labels_of
 from robust_kbench.oracle.judgement import RULE
@@ -33,7 +33,6 @@ from robust_kbench.oracle.reference import Reference, precision_facts
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress, silent
 from robust_kbench.registry import LoadedTask, load_task
-from robust_kbench.schema.agreement import Agreement
 from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.documents import printable
 from robust_kbench.schema.finding import Finding
@@ -72,6 +71,7 @@ class _Outcome:
     timings: list[Timing] = field(default_factory=list)
     layers: tuple[str, ...] = ()
     execution: Any = "native"
+    clock: Literal["judge", "gate", "wall", "none"] = "none"
     is_timed: bool = False
 
 
@@ -153,7 +153,6 @@ class _Run:
         self._started_at = datetime.datetime.now(datetime.UTC)
         self._outcome = _Outcome()
         self._seen: list[Observation] = []
-        self._agreements: list[Agreement] = []
 
     def record(self) -> RunRecord:
         """Run all stages and write down how they ended."""
@@ -285,7 +284,7 @@ class _Run:
         self._outcome.findings += measured.findings
         self._outcome.cases += worst_of_each(measured.results)
         self._seen += measured.seen
-        self._agreements = measured.agreements
+        self._outcome.clock = "wall" if "wall" in measured.clocks else next(iter(measured.clocks), "none")
         if measured.failure:
             self._end(*self._judged())
             if self._outcome.status is Status.PASSED:
@@ -323,17 +322,11 @@ class _Run:
 
     def _guard(self) -> None:
         # What was done comes before what it looked like, such as an impossible time.
-        disagreements = agreement.inspect_all(self._agreements)
-        self._outcome.findings = [*guards.inspect(self._seen), *disagreements, *self._outcome.findings]
+        self._outcome.findings = [*guards.inspect(self._seen), *self._outcome.findings]
         objection = next((finding for finding in self._outcome.findings if finding.severity == "reject"), None)
         # Where undefined behaviour spoilt the cases, none may be left that was checked.
         if objection and self._outcome.status in (Status.PASSED, Status.UNSUPPORTED):
             self._end(Status.REJECTED, f"{objection.guard}: {objection.message}")
-
-    def _clock(self) -> Literal["judge", "trusted", "worker"]:
-        if self._device.kind == "cpu":
-            return "judge"
-        return "trusted" if self._submission.abi == "launch" else "worker"
 
     def _end(self, status: Status, reason: str, log: str = "") -> None:
         self._outcome.status, self._outcome.reason = status, reason
@@ -367,7 +360,7 @@ class _Run:
             search=outcome.search,
             timings=tuple(outcome.timings),
             handshake=self._device.handshake if outcome.is_timed else "none",
-            clock=self._clock() if outcome.is_timed else "none",
+            clock=outcome.clock,
             isolation=outcome.layers,
             rule=RULE,
             seconds=self._watch.result(),

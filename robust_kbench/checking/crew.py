@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import undefined
@@ -12,8 +13,9 @@ from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.emulation import Mode
 from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
-from robust_kbench.isolation.arena import Arena
-from robust_kbench.isolation.calls import Caller, case_footprint
+from robust_kbench.isolation.arena import Slots
+from robust_kbench.isolation.calling import open_arena, open_caller
+from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.languages import cuda
@@ -45,15 +47,17 @@ class Crew:
         self._task, self._contestant, self._pool, self._device, self._watch = task, contestant, pool, device, watch
         self._timeout_s, self._memory_bytes = timeout_s, memory_bytes
         self._workers: dict[tuple[FloatDType, Path], Worker] = {}
-        self._arena: Arena | None = None
+        self._arena: Slots | None = None
+        self._room_bytes = 0
         self.layers: tuple[str, ...] = ()
         """The sandbox's layers around the latest worker."""
 
     def reserve(self, size_bytes: int) -> None:
         """Make room for calls that need `size_bytes`. Where there is less, every worker starts anew."""
-        if self._arena is None or self._arena.size_bytes < size_bytes:
+        if self._arena is None or self._room_bytes < size_bytes:
             self.close()
-            self._arena = Arena(size_bytes if self._memory_bytes else _ROOM * size_bytes)
+            spare_bytes = 0 if self._memory_bytes else (_ROOM - 1) * size_bytes
+            self._arena, self._room_bytes = open_arena(self._device, size_bytes, spare_bytes), size_bytes + spare_bytes
 
     def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
         """One call of `built`; a worker that did not survive it is gone. Raises Unsupported."""
@@ -66,14 +70,9 @@ class Crew:
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
         self.layers = worker.layers
-        caller = Caller(
-            self._task,
-            self._arena,
-            device=self._device.kind,
-            copy_out=self._device.copies_out,
-            timeout_s=self._timeout_s,
-        )
-        seen = caller.call(worker, self._contestant.abi, case, inputs, emulation=mode)
+        caller = open_caller(self._device, self._task, self._arena, timeout_s=self._timeout_s)
+        emulated: dict[str, Any] = {} if mode is None else {"emulation": mode}
+        seen = caller.call(worker, self._contestant.abi, case, inputs, **emulated)
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         # A worker without the emulator has nothing to report: `unsupported` in a forged answer would be a way out.
         if seen.reports and built.execution == "emulated":
@@ -96,7 +95,7 @@ class Crew:
             self._arena.close()
             self._arena = None
 
-    def _worker(self, dtype: FloatDType, built: Built, arena: Arena) -> Worker:
+    def _worker(self, dtype: FloatDType, built: Built, arena: Slots) -> Worker:
         worker = self._workers.get((dtype, built.path))
         if worker is None:
             worker = self._contestant.start(self._pool, arena, self._device, dtype, built, self._memory_bytes)

@@ -6,12 +6,13 @@ import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 if TYPE_CHECKING:
     from robust_kbench.redteam.corpus import Attack, Honest
+    from robust_kbench.schema.task import DeviceKind
 
 
 def redteam(
@@ -26,17 +27,21 @@ def redteam(
         typer.Option(min=0, metavar="N", help="Evaluate N specimens in random order, disturbances too; nothing else."),
     ] = 0,
     seed: Annotated[int | None, typer.Option(min=0, help="The same order as before, with --soak.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, or cuda: the specimens of which kind of device.")] = "cpu",
     listed: Annotated[bool, typer.Option("--list", help="Say what there is, and try nothing.")] = False,
 ) -> None:
     """Try every attack, with and without what stops it, and every honest look-alike.
 
     Exit code: 0 no attack succeeds and no honest kernel is refused, 1 otherwise, 2 a wrong request or file.
     """
+    from robust_kbench.errors import UsageError
     from robust_kbench.redteam import corpus
 
+    if device not in ("cpu", "cuda"):
+        raise UsageError(f"--device {device}: unknown device; use cpu or cuda")
     if soak:
         sys.exit(_soak(soak, seed))
-    attacks, honest = _chosen(corpus.attacks(), corpus.honest(), names)
+    attacks, honest = _chosen(corpus.attacks(), corpus.honest(), names, device)
     if listed:
         for specimen in (*attacks, *honest):
             kind = specimen.kind if isinstance(specimen, corpus.Attack) else "honest"
@@ -49,7 +54,7 @@ def redteam(
     with ExitStack() as stack:
         step = stack.enter_context(_bar("red team", len(attacks) + len(honest)))
         rows = report.Table(stack.enter_context(csv.open("w", encoding="utf-8"))) if csv else None
-        for each in campaign.run(attacks, honest, jobs=jobs, ablate=ablate):
+        for each in campaign.run(attacks, honest, jobs=jobs, ablate=ablate, device=cast("DeviceKind", device)):
             trials.append(each)
             for line in report.complaints(each):
                 typer.echo(line)
@@ -79,7 +84,9 @@ def _soak(count: int, seed: int | None) -> int:
     return int(not soaked.is_clean)
 
 
-def _chosen(attacks: list[Attack], honest: list[Honest], names: list[str] | None) -> tuple[list[Attack], list[Honest]]:
+def _chosen(
+    attacks: list[Attack], honest: list[Honest], names: list[str] | None, device: str
+) -> tuple[list[Attack], list[Honest]]:
     """Those of this kind of device that are named, and the twins of what is. Raises UsageError."""
     from difflib import get_close_matches
 
@@ -90,8 +97,8 @@ def _chosen(attacks: list[Attack], honest: list[Honest], names: list[str] | None
         if name not in known:
             near = get_close_matches(name, known, 1)
             raise UsageError(f"no specimen {name!r}; " + (f"did you mean {near[0]!r}?" if near else "see --list"))
-    attacks = [a for a in attacks if a.header.device == "cpu" and (not names or {a.name, a.kind} & set(names))]
+    attacks = [a for a in attacks if a.header.device == device and (not names or {a.name, a.kind} & set(names))]
     twins = {attack.header.twin for attack in attacks}
-    wanted = [h for h in honest if h.header.device == "cpu" and (not names or {h.name, "honest"} & set(names))]
+    wanted = [h for h in honest if h.header.device == device and (not names or {h.name, "honest"} & set(names))]
     missing = [specimen for specimen in honest if specimen.name in twins and specimen not in wanted]
     return attacks, [*wanted, *missing]

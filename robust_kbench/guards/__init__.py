@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from robust_kbench.guards import (
-    activity,
     bounds,
     clock,
     determinism,
+    lateness,
     mutation,
     processes,
-    streams,
     threads,
     undefined_behaviour,
 )
@@ -30,8 +29,7 @@ GUARDS: tuple[Guard, ...] = (
     clock.inspect,
     undefined_behaviour.inspect,
     determinism.inspect,
-    streams.inspect,
-    activity.inspect,
+    lateness.inspect,
     threads.inspect,
 )
 

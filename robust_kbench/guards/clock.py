@@ -42,7 +42,7 @@ def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
 
 
 def _is_like_a_scored_one(call: Observation) -> bool:
-    return call.is_timed and call.event_ns is None and call.case.distribution in TIMED_DISTRIBUTIONS
+    return call.is_timed and call.clock == "judge" and call.case.distribution in TIMED_DISTRIBUTIONS
 
 
 def _excess_and_elapsed(calls: Sequence[Observation]) -> tuple[float, float] | None:

@@ -1,26 +1,18 @@
-"""What the agreement tests share: how far two clocks may be apart, and which calls may be compared."""
+"""What guards share: how far two times may be apart, and which calls may be compared."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 
-from robust_kbench.schema.agreement import Calibration
 from robust_kbench.schema.observation import Observation
 
-MIN_CALLS = 10
 WAKE_SLACK_NS = 50_000
 """Wake-ups of a process, and its stops, vary by tens of microseconds; their medians by far less."""
-_SLACK_NS = 3_000
 SPREADS = 6
 """Median absolute deviations that a time may be off by: two clocks are seldom that far apart by chance."""
 
 Shape = tuple[tuple[tuple[str, int], ...], str]
-
-
-def slack_ns(calibration: Calibration | None) -> int:
-    """3 us and six times the spread of an empty call."""
-    return _SLACK_NS + SPREADS * (calibration.spread_ns if calibration else 0)
 
 
 def by_shape(
@@ -52,8 +44,3 @@ def spread_of(values: Iterable[int | None]) -> float:
         return 0.0
     centre = statistics.median(known)
     return statistics.median(abs(value - centre) for value in known)
-
-
-def in_us(**times_ns: float) -> dict[str, float | int | str]:
-    """Evidence for a finding: the given times in microseconds, under names that end in `_us`."""
-    return {f"{name}_us": round(value / 1e3, 3) for name, value in times_ns.items()}

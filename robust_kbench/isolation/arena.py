@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import os
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from robust_kbench.isolation.memfd import sealed_memfd
 
 PAGE_BYTES = 4096
 REDZONE_BYTES = 4096
-_REDZONE = 0xA5
+REDZONE = 0xA5
 
 
 @dataclass(frozen=True)
@@ -45,35 +46,48 @@ class Slot:
         }
 
 
-class Arena:
-    """One sealed memfd. Every call gets its slots at addresses that no earlier call foretells, between red zones."""
+class Slots:
+    """Memory in which every call gets its slots at addresses that no earlier call foretells, between red zones."""
 
-    def __init__(self, size_bytes: int) -> None:
-        self.size_bytes = -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
-        self.descriptor = sealed_memfd("kbench-arena", self.size_bytes)
-        self._memory = mmap.mmap(self.descriptor, self.size_bytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
-        self._bytes = torch.frombuffer(self._memory, dtype=torch.uint8)
+    size_bytes: int
+    """Of the whole memory."""
+    descriptor: int
+    """The file through which a worker maps it."""
+    results_at: int = 0
+    """Where the region begins in which workers allocate results; 0 where there is none."""
+
+    def __init__(self, memory: torch.Tensor, first: int, stop: int) -> None:
+        """`memory`: all of it, as bytes. Slots lie from the offset `first` up to `stop`."""
+        self._bytes = memory
+        self._first, self._stop = first, stop
         self._random = random.SystemRandom()
-        self._next = 0
-        self._is_pinned = False
+        self._next = first
 
-    def pin(self) -> None:
-        """Have a CUDA device copy from and to it by itself, if it can."""
-        self._is_pinned = _cudart().cudaHostRegister(self._bytes.data_ptr(), self.size_bytes, 0) == 0
+    @property
+    def kind(self) -> str:
+        """The kind of device on which it lies."""
+        return self._bytes.device.type
+
+    @property
+    def host_bytes(self) -> int:
+        """How much of it is memory of the host."""
+        return self.size_bytes if self.kind == "cpu" else 0
+
+    def for_a_worker(self) -> Slots:
+        """The memory of one of several workers: this one, which all share, or another of the same size."""
+        return self
 
     def close(self) -> None:
-        """Let go of the memory. It is unmapped with the last tensor that views it, never under one."""
-        if self._is_pinned:
-            _cudart().cudaHostUnregister(self._bytes.data_ptr())
-        del self._bytes, self._memory
-        os.close(self.descriptor)
+        """Let go of the memory."""
+        raise NotImplementedError
 
     def begin(self, needed_bytes: int) -> None:
         """Start laying out a call that needs `needed_bytes` (see `footprint`) at a random page."""
-        free_pages = (self.size_bytes - needed_bytes) // PAGE_BYTES
+        room = self._stop - self._first
+        free_pages = (room - needed_bytes) // PAGE_BYTES
         if free_pages < 0:
-            raise ValueError(f"a call of {needed_bytes:,} bytes does not fit into an arena of {self.size_bytes:,}")
-        self._next = self._random.randrange(free_pages + 1) * PAGE_BYTES
+            raise ValueError(f"a call of {needed_bytes:,} bytes does not fit into an arena of {room:,}")
+        self._next = self._first + self._random.randrange(free_pages + 1) * PAGE_BYTES
 
     def place(self, dtype: str, shape: tuple[int, ...], stride: tuple[int, ...], *, misalign: bool = False) -> Slot:
         """The next slot: a red zone, then the tensor, on a page boundary or (misaligned) one element behind it."""
@@ -82,8 +96,8 @@ class Arena:
         offset = self._next + REDZONE_BYTES + (itemsize if misalign else 0)
         slot = Slot(dtype, shape, stride, offset, span, itemsize)
         self._next = -(-(offset + slot.nbytes) // PAGE_BYTES) * PAGE_BYTES + REDZONE_BYTES
-        self._guard(slot).fill_(_REDZONE)
-        self._guard(slot, behind=True).fill_(_REDZONE)
+        self._guard(slot).fill_(REDZONE)
+        self._guard(slot, behind=True).fill_(REDZONE)
         return slot
 
     def bytes_of(self, slot: Slot) -> torch.Tensor:
@@ -93,19 +107,35 @@ class Arena:
     def overrun(self, slot: Slot) -> int | None:
         """Distance in bytes of a write outside the slot: negative before it, positive behind it, None if none."""
         for behind in (False, True):
-            changed = (self._guard(slot, behind=behind) != _REDZONE).nonzero()
+            changed = (self._guard(slot, behind=behind) != REDZONE).nonzero()
             if len(changed):
                 first, last = int(changed[0]), int(changed[-1])
                 return first + 1 if behind else last - REDZONE_BYTES
         return None
+
+    def overruns(self, slots: Mapping[str, Slot]) -> dict[str, int]:
+        """Distances of writes outside of `slots`, by name, see `overrun`; those without any are left out."""
+        distances = {name: self.overrun(slot) for name, slot in slots.items()}
+        return {name: distance for name, distance in distances.items() if distance is not None}
 
     def _guard(self, slot: Slot, *, behind: bool = False) -> torch.Tensor:
         start = slot.offset + slot.nbytes if behind else slot.offset - REDZONE_BYTES
         return self._bytes[start : start + REDZONE_BYTES]
 
 
-def _cudart() -> Any:
-    return torch.cuda.cudart()  # type: ignore[no-untyped-call]
+class Arena(Slots):
+    """One sealed memfd, which the judge and all workers map that are given its descriptor."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
+        self.descriptor = sealed_memfd("kbench-arena", self.size_bytes)
+        self._memory = mmap.mmap(self.descriptor, self.size_bytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        super().__init__(torch.frombuffer(self._memory, dtype=torch.uint8), 0, self.size_bytes)
+
+    def close(self) -> None:
+        """Let go of the memory. It is unmapped with the last tensor that views it, never under one."""
+        del self._bytes, self._memory
+        os.close(self.descriptor)
 
 
 def span_of(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:

@@ -14,12 +14,10 @@ from robust_kbench.cases.values import Inputs
 from robust_kbench.emulation import Mode
 from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation import schedule
-from robust_kbench.isolation.arena import Arena, Slot, footprint, read_memory, span_of
+from robust_kbench.isolation.arena import Slot, Slots, footprint, read_memory, span_of
 from robust_kbench.isolation.process import Reply, Worker
-from robust_kbench.isolation.protocol import Audited, Claim, Raised, Returned
-from robust_kbench.schema.agreement import Activity, Audit, Calibration
+from robust_kbench.isolation.protocol import Claim, Raised, Returned
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.documents import printable
 from robust_kbench.schema.observation import Observation, Window
 from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Task, shape_of
 from robust_kbench.worker import wire
@@ -29,7 +27,7 @@ _MAX_SPAN_FACTOR = 8  # a returned view may lie spread over this many times its 
 
 
 @dataclass(frozen=True)
-class _Placed:
+class Placed:
     """One input in the arena: its slot and the bytes that belong into it, gaps included."""
 
     slot: Slot
@@ -46,24 +44,65 @@ class _Began:
     handing_ns: int = 0
 
 
-class Caller:
-    """Calls workers that share one arena."""
+class Placing:
+    """Lays out the tensors of calls in the judge's memory, and takes them out of it."""
+
+    _arena: Slots
+
+    def __init__(self, task: Task, place: str) -> None:
+        """`place`: the kind of device on which the judge wants answers of timed calls."""
+        self._task, self._judging_place = task, place
+
+    def _place(self, name: str, tensor: torch.Tensor, case: Case, abi: str) -> Placed:
+        spec = self._task.inputs[name]
+        layout = layouts.layout_of(spec, case.layout, dense=abi == "c")
+        shape = tuple(tensor.shape)
+        stride = layouts.strides(shape, layout)
+        dtype = self._task.dtype_of(spec, case.dtype)
+        slot = self._arena.place(dtype, shape, stride, misalign=layout == "offset")
+        if layout in ("contiguous", "offset"):
+            flat = tensor.contiguous().reshape(-1)
+        else:
+            flat = torch.empty(span_of(shape, stride), dtype=tensor.dtype, device=tensor.device)
+            poison(flat.view(torch.uint8))
+            source = tensor[:1] if layout == "expanded" else tensor  # repeated slices are one place in memory
+            flat.as_strided(source.shape, stride).copy_(source)
+        return Placed(slot, flat.view(torch.uint8).to(self._arena.kind))
+
+    def _output_slots(self, case: Case) -> dict[str, Slot]:
+        slots = {}
+        for name, spec in self._task.outputs.items():
+            shape = shape_of(spec, case.axes)
+            dtype = self._task.dtype_of(spec, case.dtype)
+            misalign = case.layout == "offset"
+            slots[name] = self._arena.place(dtype, shape, layouts.strides(shape, "contiguous"), misalign=misalign)
+        return slots
+
+    def _describe(self, name: str, placed: dict[str, Placed]) -> dict[str, object]:
+        if name in placed:
+            return placed[name].slot.describe()
+        return {"scalar": self._task.inputs[name].dtype}
+
+    def _copy(self, slot: Slot, place: str) -> torch.Tensor:
+        private = self._arena.bytes_of(slot).to(place, copy=True)
+        return private.view(getattr(torch, slot.dtype)).reshape(slot.shape)
+
+
+class Caller(Placing):
+    """Calls workers on the cpu device, which share one arena."""
 
     def __init__(
         self,
         task: Task,
-        arena: Arena,
+        arena: Slots,
         *,
-        device: DeviceKind = "cpu",
         copy_out: bool = False,
         timeout_s: float,
         place: str = "cpu",
     ) -> None:
         """`place`: the kind of device on which the judge wants answers of timed calls."""
-        self._judging_place = place
-        self._task = task
+        super().__init__(task, place)
         self._arena = arena
-        self._device = device
         self._copy_out = copy_out
         self._timeout_s = timeout_s
 
@@ -76,17 +115,13 @@ class Caller:
         *,
         sweep: Callable[[], None] = lambda: None,
         evict: Callable[[Sequence[torch.Tensor]], None] | None = None,
-        is_read: bool = True,
         emulation: Mode | None = None,
-        more: Mapping[str, object] | None = None,
     ) -> Observation:
         """Call the kernel once.
 
         `sweep` empties caches of everything, before the worker rehearses. `evict` empties them of slots: with it,
         inputs are written after the rehearsal, and the worker sees them for some microseconds before GO; without it,
-        before the sweep. Unless `is_read`, nobody will look at the answer: it stays where it is, and so do changes to
-        inputs. `emulation` says how a kernel that was built for the emulator runs. `more` is what a worker on a CUDA
-        device is asked for beyond that: `hold`, `hot`, `batch` or `profile`, see worker.cuda.
+        before the sweep. `emulation` says how a kernel that was built for the emulator runs.
         """
         self._arena.begin(case_footprint(self._task, case))
         placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
@@ -113,8 +148,6 @@ class Caller:
 
         described = [self._describe(name, placed) for name in self._task.inputs]
         request: dict[str, object] = {
-            **(more or {}),
-            "is_read": is_read,
             "inputs": described,
             **self._request(case, placed, outputs if passes_outputs else {}, emulation),
         }
@@ -124,7 +157,7 @@ class Caller:
             reply = worker.call(request, *stages, scalars=scalars, copy_out=self._copy_out, timeout_s=self._timeout_s)
             returned = time.perf_counter_ns()
             after = schedule.look(worker.pid, worker.tree())
-            seen = self._observe(worker, abi, case, reply, placed, outputs, is_read=is_read)
+            seen = self._observe(worker, abi, case, reply, placed, outputs)
             worker.check_parked()  # what was read was there when it was stopped
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
@@ -147,20 +180,20 @@ class Caller:
             threads_after=after.threads,
         )
 
-    def _hand_over(self, placed: dict[str, _Placed], outputs: dict[str, Slot]) -> list[torch.Tensor]:
+    def _hand_over(self, placed: dict[str, Placed], outputs: dict[str, Slot]) -> list[torch.Tensor]:
         """Write inputs and poison; the bytes of all slots."""
         taken = [(self._arena.bytes_of(item.slot), item.content) for item in placed.values()]
         poisoned = [self._arena.bytes_of(slot) for slot in outputs.values()]
         for slot, content in taken:
             slot.copy_(content)
         for slot in poisoned:
-            _poison(slot)
+            poison(slot)
         return [*(slot for slot, _ in taken), *poisoned]
 
     def _request(
         self,
         case: Case,
-        placed: dict[str, _Placed],
+        placed: dict[str, Placed],
         outputs: dict[str, Slot],
         emulation: Mode | None,
     ) -> dict[str, object]:
@@ -174,46 +207,14 @@ class Caller:
             request["emulation"] = emulation.request() | {"tensors": _named(tensors, initialised=placed)}
         return request
 
-    def _place(self, name: str, tensor: torch.Tensor, case: Case, abi: str) -> _Placed:
-        spec = self._task.inputs[name]
-        layout = layouts.layout_of(spec, case.layout, dense=abi == "c")
-        shape = tuple(tensor.shape)
-        stride = layouts.strides(shape, layout)
-        dtype = self._task.dtype_of(spec, case.dtype)
-        slot = self._arena.place(dtype, shape, stride, misalign=layout == "offset")
-        if layout in ("contiguous", "offset"):
-            flat = tensor.contiguous().reshape(-1)
-        else:
-            flat = torch.empty(span_of(shape, stride), dtype=tensor.dtype)
-            _poison(flat.view(torch.uint8))
-            source = tensor[:1] if layout == "expanded" else tensor  # repeated slices are one place in memory
-            flat.as_strided(source.shape, stride).copy_(source)
-        return _Placed(slot, flat.view(torch.uint8))
-
-    def _output_slots(self, case: Case) -> dict[str, Slot]:
-        slots = {}
-        for name, spec in self._task.outputs.items():
-            shape = shape_of(spec, case.axes)
-            dtype = self._task.dtype_of(spec, case.dtype)
-            misalign = case.layout == "offset"
-            slots[name] = self._arena.place(dtype, shape, layouts.strides(shape, "contiguous"), misalign=misalign)
-        return slots
-
-    def _describe(self, name: str, placed: dict[str, _Placed]) -> dict[str, object]:
-        if name in placed:
-            return placed[name].slot.describe()
-        return {"scalar": self._task.inputs[name].dtype}
-
     def _observe(
         self,
         worker: Worker,
         abi: str,
         case: Case,
         reply: Reply,
-        placed: dict[str, _Placed],
+        placed: dict[str, Placed],
         outputs: dict[str, Slot],
-        *,
-        is_read: bool,
     ) -> Observation:
         answer = reply.answer
         if isinstance(answer, Raised):
@@ -223,45 +224,27 @@ class Caller:
                 case, "crashed", "broke the protocol: it answered a call with something else", worker.log
             )
         problems: list[str] = []
-        returned: dict[str, torch.Tensor] = {}
-        changed: list[str] = []
         place = self._judging_place if case.role == "timed" else "cpu"
-        if is_read and abi in ("value", "torch"):
+        if abi in ("value", "torch"):
             returned = self._fetch(worker, answer, outputs, problems, place)
-        elif is_read:
+        else:
             returned = {name: self._copy(slot, place) for name, slot in outputs.items()}
-        if is_read:
-            changed = [name for name, it in placed.items() if not _same(self._arena.bytes_of(it.slot), it.content)]
+        changed = [name for name, it in placed.items() if not _same(self._arena.bytes_of(it.slot), it.content)]
         slots = {name: item.slot for name, item in placed.items()} | outputs
-        distances = {name: self._arena.overrun(slot) for name, slot in slots.items()}
-        distances |= self._device_overruns(answer)
+        overruns = self._arena.overruns(slots)
         for slot in outputs.values():  # what one worker has written, the next must not find
-            _poison(self._arena.bytes_of(slot))
+            poison(self._arena.bytes_of(slot))
         return Observation(
             case=case,
             ending="returned",
             outputs=returned,
             problems=tuple(problems),
             changed_inputs=tuple(changed),
-            overruns={name: distance for name, distance in distances.items() if distance is not None},
+            overruns=overruns,
             elapsed_ns=reply.elapsed_ns,
             wake_ns=reply.wake_ns,
             reports=_plain(answer),
-            **(_device_facts(answer) if self._device == "cuda" else {}),
         )
-
-    def _device_overruns(self, answer: Returned) -> dict[str, int | None]:
-        """What the worker says about red zones in device memory: an admission, never a denial."""
-        names = (*self._task.inputs, *self._task.outputs)
-        return {
-            names[overrun.tensor]: overrun.distance
-            for overrun in answer.overruns
-            if self._device == "cuda" and overrun.tensor < len(names)
-        }
-
-    def _copy(self, slot: Slot, place: str) -> torch.Tensor:
-        private = self._arena.bytes_of(slot).to(place, copy=True)
-        return private.view(getattr(torch, slot.dtype)).reshape(slot.shape)
 
     def _fetch(
         self, worker: Worker, answer: Returned, slots: dict[str, Slot], problems: list[str], place: str
@@ -272,7 +255,7 @@ class Caller:
             return {}
         found = {}
         for (name, slot), claim in zip(slots.items(), answer.outputs, strict=True):
-            problem = self._contradiction(claim, slot, is_dense=self._task.outputs[name].dense)
+            problem = contradiction(claim, slot, "cpu", is_dense=self._task.outputs[name].dense)
             if problem is None and self._copy_out:
                 found[name] = self._copy(slot, place)
             elif problem is None:
@@ -284,22 +267,24 @@ class Caller:
                 problems.append(f"{name}: {problem}")
         return found
 
-    def _contradiction(self, claim: Claim, slot: Slot, *, is_dense: bool) -> str | None:
-        if claim.type != "Tensor":
-            return f"returned a {claim.type}; expected a plain torch.Tensor"
-        if claim.device != self._device:
-            return f"returned a tensor on {claim.device!r}; expected one on {self._device!r}"
-        if claim.shape != slot.shape:
-            return f"returned shape {list(claim.shape)}; expected {list(slot.shape)}"
-        if claim.dtype != slot.dtype:
-            return f"returned {claim.dtype}; expected {slot.dtype}"
-        if claim.pointer is None or len(claim.stride) != len(slot.shape) or min(claim.stride, default=0) < 0:
-            return "returned a tensor without strided memory; expected a dense one"
-        if is_dense and not _is_row_major(claim):
-            return f"returned a view with strides {list(claim.stride)}; this op is about layout: return it row-major"
-        if span_of(claim.shape, claim.stride) > _MAX_SPAN_FACTOR * max(1, slot.span):
-            return f"returned a view with strides {list(claim.stride)}; return a dense tensor"
-        return None
+
+def contradiction(claim: Claim, slot: Slot, device: DeviceKind, *, is_dense: bool) -> str | None:
+    """What is wrong with a claim about a result that is due in the form of `slot`; None if nothing is."""
+    if claim.type != "Tensor":
+        return f"returned a {claim.type}; expected a plain torch.Tensor"
+    if claim.device != device:
+        return f"returned a tensor on {claim.device!r}; expected one on {device!r}"
+    if claim.shape != slot.shape:
+        return f"returned shape {list(claim.shape)}; expected {list(slot.shape)}"
+    if claim.dtype != slot.dtype:
+        return f"returned {claim.dtype}; expected {slot.dtype}"
+    if claim.pointer is None or len(claim.stride) != len(slot.shape) or min(claim.stride, default=0) < 0:
+        return "returned a tensor without strided memory; expected a dense one"
+    if is_dense and not _is_row_major(claim):
+        return f"returned a view with strides {list(claim.stride)}; this op is about layout: return it row-major"
+    if span_of(claim.shape, claim.stride) > _MAX_SPAN_FACTOR * max(1, slot.span):
+        return f"returned a view with strides {list(claim.stride)}; return a dense tensor"
+    return None
 
 
 def _is_row_major(claim: Claim) -> bool:
@@ -322,7 +307,8 @@ def _window(
     )
 
 
-def _poison(memory: torch.Tensor) -> None:
+def poison(memory: torch.Tensor) -> None:
+    """Fill with bytes that are NaN in every float dtype."""
     memory.fill_(_POISON)
 
 
@@ -335,23 +321,6 @@ def _named(slots: Mapping[str, Slot], *, initialised: Collection[str]) -> list[d
 
 def _plain(answer: Raised | Returned) -> tuple[dict[str, Any], ...]:
     return tuple(report.model_dump(exclude_none=True) for report in answer.reports)
-
-
-def _device_facts(answer: Returned) -> dict[str, Any]:
-    """Claims of a worker on a CUDA device, as an observation holds them."""
-    same = ("event_ns", "join_ns", "wall_ns", "host_ns", "first_wall_ns", "hot_ns", "batch_ns")
-    memory = ("device_bytes_before", "device_bytes_after")
-    calibrated = answer.calibration
-    return {
-        **{name: getattr(answer, name) for name in (*same, *memory)},
-        "calibration": None if calibrated is None else Calibration(**calibrated.model_dump()),
-        "audit": None if answer.audit is None else _audit(answer.audit),
-    }
-
-
-def _audit(told: Audited) -> Audit:
-    activities = [Activity(**{**each.model_dump(), "name": printable(each.name)}) for each in told.activities]
-    return Audit(tuple(activities), told.start_ns, told.stop_ns, told.has_markers, told.dropped)
 
 
 def _read(worker: Worker, claim: Claim, slot: Slot) -> torch.Tensor:

@@ -30,7 +30,7 @@ from robust_kbench.isolation.process import Worker
 from robust_kbench.worker import gpu_nodes, landlock, sandbox, wire
 
 if TYPE_CHECKING:  # importing torch takes a second, in which a warm process can start
-    from robust_kbench.isolation.arena import Arena
+    from robust_kbench.isolation.arena import Slots
 
 Flavour = Literal["torch", "triton", "inductor"]
 WORKER_COMMAND = (sys.executable, "-I", "-m", "robust_kbench.worker")
@@ -115,7 +115,7 @@ class WarmPool:
         return Path(tempfile.mkdtemp(dir=self._folder))
 
     @contextlib.contextmanager
-    def worker(self, flavour: Flavour, arena: Arena, allowance: Allowance) -> Iterator[Worker]:
+    def worker(self, flavour: Flavour, arena: Slots, allowance: Allowance) -> Iterator[Worker]:
         """A fresh worker, killed with all that it has started when the block ends."""
         worker = self.start(flavour, arena, allowance)
         try:
@@ -123,7 +123,7 @@ class WarmPool:
         finally:
             worker.close()
 
-    def start(self, flavour: Flavour, arena: Arena, allowance: Allowance) -> Worker:
+    def start(self, flavour: Flavour, arena: Slots, allowance: Allowance) -> Worker:
         """A fresh worker process with nothing loaded; the caller closes it."""
         scratch = self.scratch()
         control = sealed_memfd("kbench-control", wire.CONTROL_BYTES)
@@ -131,7 +131,7 @@ class WarmPool:
         log_read, log_write = os.pipe()
         status_read, status_write = os.pipe()
         limits: sandbox.Limits = {
-            "memory_bytes": allowance.memory_bytes + arena.size_bytes,
+            "memory_bytes": allowance.memory_bytes + arena.host_bytes,
             "file_bytes": allowance.file_bytes,
             "processes": allowance.processes,
             "allow_processes": allowance.allow_processes,
@@ -145,7 +145,7 @@ class WarmPool:
             fds = [theirs.fileno(), control, arena.descriptor, log_write, status_write]
             with self._lock:
                 self._process(flavour, gpu=allowance.gpu).fork(limits, fds)
-            return Worker(ours, control, log_read, status_read, scratch, allowance, arena.size_bytes)
+            return Worker(ours, control, log_read, status_read, scratch, allowance, arena)
         finally:
             theirs.close()
             os.close(log_write)

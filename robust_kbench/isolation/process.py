@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation import processes, schedule
 from robust_kbench.isolation.folders import discard
-from robust_kbench.isolation.protocol import Answer, Loaded, Raised, parse_answer
+from robust_kbench.isolation.protocol import Answer, Loaded, Raised, Returned, parse_answer
 from robust_kbench.worker import wire
 
 if TYPE_CHECKING:
+    from robust_kbench.isolation.arena import Slots
     from robust_kbench.isolation.pool import Allowance
 
 LOG_LIMIT_BYTES = 1024 * 1024
@@ -70,7 +71,7 @@ class Worker:
         status: int,
         scratch: Path,
         allowance: Allowance,
-        arena_bytes: int,
+        arena: Slots,
     ) -> None:
         self._channel = channel
         self._control = mmap.mmap(control, wire.CONTROL_BYTES)
@@ -86,8 +87,10 @@ class Worker:
         self.scratch = scratch
         """Its own folder, which it may write to, and nobody else reads but the judge."""
         self._allowance = allowance
-        self._arena_bytes = arena_bytes
+        self.arena = arena
+        """The judge's memory that it maps."""
         self._spin = True
+        self._nonce = 0
         self._patrolled = 0.0
         self._stopped: list[int] = []
         self._stopped_ns = 0
@@ -106,7 +109,8 @@ class Worker:
         """Have the worker import the submission."""
         nonce = _nonce()
         self._spin = spin
-        frame = {"op": "load", "nonce": nonce, "spin": spin, "arena_bytes": self._arena_bytes, **request}
+        memory = {"arena_bytes": self.arena.size_bytes, "results_at": self.arena.results_at}
+        frame = {"op": "load", "nonce": nonce, "spin": spin, **memory, **request}
         self._run()
         self._send(frame)
         self._wait(wire.FINISHED, nonce, time.monotonic() + timeout_s, "importing the submission")
@@ -170,6 +174,58 @@ class Worker:
             rehearsal_ns=rehearsal_ns,
             queued_ns=queued_ns,
         )
+
+    def launch(self, request: dict[str, Any], scalars: bytes, *, within_s: float) -> Returned | Raised | None:
+        """Have it launch a call on a CUDA device, whose gate is closed. It is stopped when this returns an answer.
+
+        None, and it runs on, where its host does not come back `within_s`: then it waits for the device.
+        """
+        self._nonce = _nonce()
+        self._hand_over(scalars)
+        self._run()
+        self._send({"op": "launch", "nonce": self._nonce, **request})
+        if not self._comes(wire.READY, self._nonce, time.monotonic() + within_s):
+            return None
+        self.park()
+        return self._told()
+
+    def prepare(self, request: dict[str, Any], *, timeout_s: float) -> None:
+        """Have it make ready for a call that it launches when it is armed. It is stopped when this returns."""
+        self._nonce = _nonce()
+        self._run()
+        self._send({"op": "launch", "nonce": self._nonce, **request})
+        self._wait(wire.PREPARED, self._nonce, time.monotonic() + timeout_s, "preparing a call")
+        self.park()
+
+    def arm(self, scalars: bytes) -> None:
+        """Let it launch the call that it has prepared."""
+        self._hand_over(scalars)
+        self._wake(wire.ARM, self._nonce)
+
+    def launched(self, deadline: float) -> Returned | Raised:
+        """Wait until it has launched its call. It is stopped when this returns."""
+        self._wait(wire.READY, self._nonce, deadline, "running the kernel")
+        self.park()
+        return self._told()
+
+    def go_on(self) -> None:
+        """Let it run, if it was stopped, and look whether it is well. Cheap enough to be called again and again."""
+        if self._stopped:
+            self._run()
+        self._patrol_now_and_then()
+
+    def finish(self, deadline: float) -> Returned | Raised:
+        """Let it wait for the device. It is stopped when this returns."""
+        self.go_on()
+        self._wait(wire.DONE, self._nonce, deadline, "running the kernel")
+        self.park()
+        return self._told()
+
+    def _told(self) -> Returned | Raised:
+        answer = self._answer(self._nonce)
+        if isinstance(answer, Loaded):
+            raise self._crash("broke the protocol: it answered a call with something else")
+        return answer
 
     def park(self) -> None:
         """Stop the whole process tree and see it stopped."""
@@ -296,24 +352,32 @@ class Worker:
                 raise self._crash(self._cause_of_death() or f"does not read its signals ({error})") from None
 
     def _wait(self, word: int, nonce: int, deadline: float, what: str) -> None:
+        if not self._comes(word, nonce, deadline):
+            self.kill()
+            raise WorkerTimedOut(f"gave no answer in time while {what}", self.log)
+
+    def _comes(self, word: int, nonce: int, deadline: float) -> bool:
+        """Whether the worker signals `word` before the deadline."""
         words = self._words
         while True:
             for _ in range(_SPINS if self._spin else 1):
                 if words[word] == nonce:
                     self._consume_signal()
-                    return
+                    return True
             if not self._spin:
                 select.select([self._channel], [], [], 0.001)
                 if words[word] == nonce:
                     self._consume_signal()
-                    return
-            now = time.monotonic()
-            if now > deadline:
-                self.kill()
-                raise WorkerTimedOut(f"gave no answer in time while {what}", self.log)
-            if now - self._patrolled > _PATROL_S:
-                self._patrolled = now
-                self._patrol()
+                    return True
+            if time.monotonic() > deadline:
+                return False
+            self._patrol_now_and_then()
+
+    def _patrol_now_and_then(self) -> None:
+        now = time.monotonic()
+        if now - self._patrolled > _PATROL_S:
+            self._patrolled = now
+            self._patrol()
 
     def _consume_signal(self) -> None:
         if not self._spin:
@@ -346,7 +410,7 @@ class Worker:
 
     def _own_bytes(self, pid: int) -> int:
         """Memory of one of its processes, without what it has inherited and what the judge shares with it."""
-        shared = processes.shared_bytes(pid) - self._arena_bytes - wire.CONTROL_BYTES
+        shared = processes.shared_bytes(pid) - self.arena.host_bytes - wire.CONTROL_BYTES
         # What has ended, or become another program, has lost what it had inherited, and owes nobody else as much.
         return max(0, processes.private_bytes(pid) - self._inherited_bytes) + max(0, shared)
 

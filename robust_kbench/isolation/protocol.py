@@ -8,9 +8,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from robust_kbench.schema.documents import Strict
 
-MAX_ACTIVITIES = 128
-MAX_TIMES = 512
-MAX_DISTANCE_BYTES = 4096  # the width of a red zone
 _Text = Annotated[str, Field(max_length=4000)]
 _Word = Annotated[int, Field(ge=0, lt=2**63)]
 
@@ -68,63 +65,16 @@ class Loaded(Strict):
     outcome: Literal["loaded"]
 
 
-class Calibrated(Strict):
-    """What an empty call costs on the worker's device, see schema.agreement.Calibration."""
-
-    event_ns: _Word
-    launch_ns: _Word
-    wall_gap_ns: _Word
-    join_gap_ns: _Word
-    spread_ns: _Word
-
-
-class Done(Strict):
-    """One thing that a profiler saw, see schema.agreement.Activity."""
-
-    kind: Literal["kernel", "memcpy", "memset"]
-    name: _Text
-    start_ns: _Word
-    end_ns: _Word
-    stream: _Word
-    grid: tuple[_Word, ...] = Field(default=(), max_length=3)
-    block: tuple[_Word, ...] = Field(default=(), max_length=3)
-
-
-class Audited(Strict):
-    """A call under a profiler, see schema.agreement.Audit."""
-
-    activities: tuple[Done, ...] = Field(max_length=MAX_ACTIVITIES)
-    start_ns: _Word
-    stop_ns: _Word
-    has_markers: bool
-    dropped: _Word
-
-
-class Overrun(Strict):
-    """A write outside a tensor in device memory: its place among inputs and outputs, the distance in bytes."""
-
-    tensor: Annotated[int, Field(ge=0, lt=64)]
-    distance: Annotated[int, Field(ge=-MAX_DISTANCE_BYTES, le=MAX_DISTANCE_BYTES)]
-
-
 class Returned(Strict):
-    """The kernel returned. All but `outputs` and `reports` come from a CUDA device, see schema.observation."""
+    """The kernel returned. On a CUDA device the pointers of `outputs` are offsets in the judge's memory.
+
+    `event_ns`: the time between two events around the kernel, which is asked of trusted workers alone.
+    """
 
     nonce: int
     outcome: Literal["returned"]
     outputs: tuple[Claim, ...] = Field(max_length=16)
     event_ns: _Word | None = None
-    join_ns: _Word | None = None
-    wall_ns: _Word | None = None
-    host_ns: _Word | None = None
-    first_wall_ns: _Word | None = None
-    device_bytes_before: _Word | None = None
-    device_bytes_after: _Word | None = None
-    hot_ns: tuple[_Word, ...] = Field(default=(), max_length=MAX_TIMES)
-    batch_ns: tuple[_Word, ...] = Field(default=(), max_length=MAX_TIMES)
-    overruns: tuple[Overrun, ...] = Field(default=(), max_length=64)
-    calibration: Calibrated | None = None
-    audit: Audited | None = None
     reports: _Reports = ()
 
 

@@ -14,8 +14,9 @@ from robust_kbench.cases.values import make_inputs
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.errors import WorkerError
-from robust_kbench.isolation.arena import Arena
-from robust_kbench.isolation.calls import Caller, case_footprint
+from robust_kbench.isolation.arena import Slots
+from robust_kbench.isolation.calling import open_arena, open_caller
+from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.languages.built import Built
 from robust_kbench.profiling.reports import DeviceActivity, OperatorTime, RunTimeReport
@@ -75,7 +76,8 @@ def run_time(task: Task, contestant: Contestant, case: Case, device: Device, poo
         return RunTimeReport(notes=(reason,))
     wrapped = _wrapped(task, contestant.built[case.dtype], case, pool)
     extended = task.model_copy(update={"outputs": {**task.outputs, PAGE: Output(shape=(PAGE_BYTES,), dtype="uint8")}})
-    arena = Arena(_ROOM * case_footprint(extended, case))
+    needed_bytes = case_footprint(extended, case)
+    arena = open_arena(device, needed_bytes, (_ROOM - 1) * needed_bytes)
     try:
         observation = _call(extended, contestant, wrapped, case, device, pool, arena)
     except WorkerError as error:
@@ -100,11 +102,11 @@ def _wrapped(task: Task, built: Built, case: Case, pool: WarmPool) -> Built:
 
 
 def _call(
-    task: Task, contestant: Contestant, wrapped: Built, case: Case, device: Device, pool: WarmPool, arena: Arena
+    task: Task, contestant: Contestant, wrapped: Built, case: Case, device: Device, pool: WarmPool, arena: Slots
 ) -> Observation:
     worker = contestant.start(pool, arena, device, case.dtype, wrapped)
     try:
-        caller = Caller(task, arena, device=device.kind, copy_out=device.copies_out, timeout_s=CALL_TIMEOUT_S)
+        caller = open_caller(device, task, arena, timeout_s=CALL_TIMEOUT_S)
         return caller.call(worker, wrapped.abi, case, make_inputs(task, case))
     finally:
         worker.close()

@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 
 from robust_kbench import machine_shares
 from robust_kbench.machine_shares import Share
-from robust_kbench.redteam.corpus import GROUPS, Attack, Group, Honest, Specimen
+from robust_kbench.redteam.corpus import DEVICE_GROUPS, GROUPS, Attack, Group, Honest, Specimen
 from robust_kbench.redteam.trial import BROKEN, Ending, Proving
+from robust_kbench.schema.task import DeviceKind
 
 _DELICATE: frozenset[Group] = frozenset({"clocks", "floor", "baseline protection", "sandbox"})
 """Without one of these a kernel seems a little faster than it is, and not many times."""
@@ -64,15 +65,27 @@ class _Order:
 
 
 def run(
-    attacks: Sequence[Attack], honest: Sequence[Honest], *, jobs: int = 1, arm: bool = True, ablate: bool = False
+    attacks: Sequence[Attack],
+    honest: Sequence[Honest],
+    *,
+    jobs: int = 1,
+    arm: bool = True,
+    ablate: bool = False,
+    device: DeviceKind = "cpu",
 ) -> Iterator[Trials]:
     """Trials as they finish. `arm` shows for each attack that it works; `ablate` switches off each group alone, too.
 
-    What could not be armed in company is tried once more alone: noise hides a small gain.
+    What could not be armed in company is tried once more alone: noise hides a small gain. On a CUDA device all trials
+    are made one after the other.
     """
     twins = {specimen.name: specimen for specimen in honest}
     orders = [_Order(attack, twins[attack.header.twin], arm, ablate) for attack in attacks]
     orders += [_Order(specimen, None, False, False) for specimen in honest]
+    if device == "cuda":
+        with Proving(device) as proving:
+            for order in orders:
+                yield _carry_out(order, proving)
+        return
     shares = machine_shares.of_cores(sorted(os.sched_getaffinity(0)), jobs)
     is_crowded = not all(share.is_enough_for_timing for share in shares)
     alone = [order for order in orders if is_crowded and order.needs_a_quiet_machine]
@@ -131,7 +144,8 @@ def _try(order: _Order, proving: Proving) -> Trials:
         assert isinstance(specimen, Honest)
         return Trials(proving.honest(specimen))
     defended = proving.attack(specimen, twin)
-    armed = proving.arm(specimen, twin) if order.is_armed else None
-    alone = [(group,) for group in GROUPS] if order.is_ablated else []
+    armed = proving.arm(specimen, twin) if order.is_armed and not specimen.header.outdated else None
+    groups = GROUPS if proving.device == "cpu" else DEVICE_GROUPS
+    alone = [(group,) for group in groups] if order.is_ablated else []
     ablated = tuple(proving.attack(specimen, twin, off) for off in alone if armed is None or armed.off != off)
     return Trials(defended, armed, ablated)

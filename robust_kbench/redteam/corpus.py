@@ -23,14 +23,20 @@ from pydantic import Field
 from robust_kbench.errors import SpecError
 from robust_kbench.folders import data_folder
 from robust_kbench.schema.documents import Strict, parse, read_yaml
+from robust_kbench.schema.launch import Launch
 from robust_kbench.schema.record import Status
 from robust_kbench.schema.submission import Abi, Language, Submission, SubmissionFile
 from robust_kbench.schema.task import DeviceKind, FloatDType
 
-Group = Literal[
+HostGroup = Literal[
     "process boundary", "sandbox", "buffers", "fresh values", "clocks", "floor", "baseline protection", "contract"
 ]
-GROUPS: tuple[Group, ...] = get_args(Group)
+DeviceGroup = Literal["gate", "turn", "delays", "cache"]
+"""Of a CUDA device: inputs that come after the launch, an end that the judge sees, time that others take from the judge
+before a call, and a cache that is emptied of all."""
+Group = HostGroup | DeviceGroup
+GROUPS: tuple[Group, ...] = get_args(HostGroup)
+DEVICE_GROUPS: tuple[Group, ...] = ("buffers", "fresh values", "floor", "contract", *get_args(DeviceGroup))
 Aim = Literal["wrong", "time", "intrusion"]
 """What an attack is after: a wrong answer that passes, a time better than its twin's, or an effect on the machine."""
 CLASSES = {
@@ -61,6 +67,8 @@ class Header(Strict):
     device: DeviceKind = "cpu"
     dtypes: tuple[FloatDType, ...] = ("float32",)
     build: tuple[str, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    scratch: dict[str, int | str] = Field(default_factory=dict)
 
 
 class HonestHeader(Header):
@@ -77,7 +85,7 @@ class DisturbanceHeader(Header):
 
 
 class AttackHeader(Header):
-    """See the module. `trips`: on a CUDA device, the agreement tests that it trips."""
+    """See the module. `outdated`: it succeeded in a design that is gone, and has nothing left to be armed against."""
 
     catalogue: tuple[str, ...] = Field(min_length=1)
     hint: str = ""
@@ -87,7 +95,7 @@ class AttackHeader(Header):
     naive: bool = Field(default=False, description="armed against a naive harness that shares its process")
     twin: str
     reason: str = Field(default="", description="how the reason of its record begins")
-    trips: tuple[str, ...] = ()
+    outdated: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,6 +122,7 @@ class Specimen:
             "entry_point": f"kernel{suffix}::{symbol}",
             "dtypes": self.header.dtypes,
             "build": self.header.build,
+            **({"launches": self.header.launches, "scratch": self.header.scratch} if self.header.launches else {}),
         }
         sources = {f"kernel{suffix}": self.path.read_text(encoding="utf-8"), **(more or {})}
         return Submission(name=self.name, file=SubmissionFile.model_validate(fields), sources=sources)

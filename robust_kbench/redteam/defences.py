@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import torch
@@ -19,9 +19,10 @@ from robust_kbench.cases import bank
 from robust_kbench.cases.suite import draw_suite
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import Checker
-from robust_kbench.guards import activity, agreement, clock, floor, streams
+from robust_kbench.guards import clock, floor, lateness
 from robust_kbench.isolation import calls, pool, process
-from robust_kbench.isolation.arena import REDZONE_BYTES, Arena
+from robust_kbench.isolation.arena import REDZONE_BYTES, Slots
+from robust_kbench.isolation.protocol import Raised
 from robust_kbench.languages import compiler
 from robust_kbench.oracle import verdict
 from robust_kbench.oracle.judgement import Judgement, refusal
@@ -32,6 +33,9 @@ from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import Distribution
 from robust_kbench.timing import measure, peers, session, spot_checks
 from robust_kbench.worker import wire
+
+if TYPE_CHECKING:  # needs a driver
+    from robust_kbench.isolation.device_calls import DeviceCall, DeviceCaller
 
 _LATE_S = 0.015  # how much longer a worker runs after DONE when nobody stops it
 _TOLERANCE = 1e-2
@@ -76,15 +80,15 @@ def _no_sandbox() -> AbstractContextManager[None]:
 def _no_buffers() -> AbstractContextManager[None]:
     """No poison, no red zones, no look at inputs after a call; every call at the same addresses."""
     return _replaced(
-        (calls, "_poison", lambda memory: None),
+        (calls, "poison", lambda memory: None),
         (calls, "_same", lambda shared, content: True),
-        (Arena, "overrun", lambda self, slot: None),
-        (Arena, "begin", _begin_at_the_start),
+        (Slots, "overrun", lambda self, slot: None),
+        (Slots, "begin", _begin_at_the_start),
     )
 
 
-def _begin_at_the_start(self: Arena, needed_bytes: int) -> None:
-    self._next = REDZONE_BYTES
+def _begin_at_the_start(self: Slots, needed_bytes: int) -> None:
+    self._next = self._first + REDZONE_BYTES
 
 
 def _no_fresh_values() -> AbstractContextManager[None]:
@@ -95,7 +99,7 @@ def _no_fresh_values() -> AbstractContextManager[None]:
         (session.TimingSession, "_check_values", lambda self, distribution: None),
         (session.TimingSession, "_check_spot", lambda self, kind: None),
         (session.TimingSession, "_verify", _verify_none),
-        (Arena, "begin", _begin_at_the_start),
+        (Slots, "begin", _begin_at_the_start),
     )
 
 
@@ -119,7 +123,7 @@ def _no_clocks() -> AbstractContextManager[None]:
 
     Inputs are there before a worker rehearses, and it runs on for a while after completion.
     """
-    kept = tuple(guard for guard in guards.GUARDS if guard not in (clock.inspect, streams.inspect, activity.inspect))
+    kept = tuple(guard for guard in guards.GUARDS if guard not in (clock.inspect, lateness.inspect))
     park, signal, call = process.Worker.park, process.Worker._signal, calls.Caller.call
     on_the_clock: weakref.WeakSet[process.Worker] = weakref.WeakSet()
 
@@ -153,12 +157,11 @@ def _no_clocks() -> AbstractContextManager[None]:
 
     return _replaced(
         (guards, "GUARDS", kept),
-        (agreement, "inspect_all", lambda agreements: ()),
         (calls.Caller, "call", call_early),
         (process.Worker, "_signal", signal_and_remember),
         (process.Worker, "park", park_late),
         (process.Worker, "check_parked", _tolerate),
-        (peers.Peers, "charge_ns", lambda self, seen: peers.sample_ns(seen)),
+        (peers.Peers, "charge_ns", lambda self, seen: seen.elapsed_ns),
     )
 
 
@@ -239,6 +242,53 @@ def _short_cut_loosely(self: verdict.Judge, seen: Observation, inputs: Inputs, l
     return None if is_near else "not near"
 
 
+def _no_gate() -> AbstractContextManager[None]:
+    """Inputs are there, complete, before the call is launched; the clock starts when it has been."""
+    from robust_kbench.isolation.device_calls import DeviceCaller
+
+    return _replaced((DeviceCaller, "_gated", _launched_upon_its_inputs))
+
+
+def _launched_upon_its_inputs(
+    self: DeviceCaller, call: DeviceCall, request: dict[str, object], scalars: bytes
+) -> Observation:
+    opened = self._open(call, "word", watched=())
+    launched = call.worker.launch(request | {"ends": True}, scalars, within_s=self._timeout_s)
+    started = time.perf_counter_ns()
+    if launched is None or isinstance(launched, Raised):
+        return Observation(call.case, "raised", str(launched))
+    self._gate.wait(opened, lambda seconds: self._look_after(call, seconds))
+    elapsed_ns = time.perf_counter_ns() - started
+    self._locate(call, launched)
+    return self._seen(call, opened, "gate", elapsed_ns)
+
+
+def _no_turn() -> AbstractContextManager[None]:
+    """A call ends when its worker says so, and what becomes of its outputs after that is nobody's business."""
+    from robust_kbench.isolation import device_calls
+    from robust_kbench.isolation.gate import Opened
+
+    return _replaced(
+        (Opened, "elapsed_ns", lambda self: max(0, int(self.opened.elapsed_time(self.taken) * 1e6))),
+        (session, "_LONGEST_TURN_NS", 0),
+        (session, "_SHORTEST_BY_WORD_NS", 0),
+        (device_calls, "_is_late", lambda *_: False),
+    )
+
+
+def _no_delays() -> AbstractContextManager[None]:
+    """Who takes the device from the judge is neither charged for it, nor are the calls of baselines left out."""
+    return _replaced((peers.Peers, "delay_ns", lambda self, seen: 0))
+
+
+def _no_cache() -> AbstractContextManager[None]:
+    """The cache keeps what was set aside in it, and is not emptied before a call."""
+    from robust_kbench.isolation.gate import Gate
+    from robust_kbench.worker.cuda.runtime import Runtime
+
+    return _replaced((Gate, "_flush", lambda self: None), (Runtime, "reset_persisting_cache", lambda self: None))
+
+
 _OFF: dict[Group, Callable[[], AbstractContextManager[None]]] = {
     "process boundary": _no_process_boundary,
     "sandbox": _no_sandbox,
@@ -248,5 +298,9 @@ _OFF: dict[Group, Callable[[], AbstractContextManager[None]]] = {
     "floor": _no_floor,
     "baseline protection": _no_baseline_protection,
     "contract": _no_contract,
+    "gate": _no_gate,
+    "turn": _no_turn,
+    "delays": _no_delays,
+    "cache": _no_cache,
 }
 Groups = Sequence[Group]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.process import Reply
 from robust_kbench.isolation.protocol import Answer, Loaded, Raised, parse_answer
 from robust_kbench.worker import arguments, devices, loaders, wire
@@ -26,7 +26,7 @@ class InsideWorker:
     log = ""
     may_start_processes = True
 
-    def __init__(self, arena: Arena) -> None:
+    def __init__(self, arena: Slots) -> None:
         self.pid = os.getpid()
         self.scratch = Path(tempfile.mkdtemp(prefix="kbench-inside-"))
         self._arena = arguments.Arena(arena.descriptor, arena.size_bytes)

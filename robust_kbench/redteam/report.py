@@ -10,7 +10,7 @@ from typing import TextIO
 from scipy.stats import binomtest
 
 from robust_kbench.redteam.campaign import Trials
-from robust_kbench.redteam.corpus import CLASSES, GROUPS, Attack, Group
+from robust_kbench.redteam.corpus import CLASSES, DEVICE_GROUPS, GROUPS, Attack, Group
 from robust_kbench.redteam.trial import BROKEN, NAIVE, Ending
 
 _CONFIDENCE = 0.95
@@ -76,7 +76,9 @@ def matrix(trials: Sequence[Trials]) -> dict[Group, list[str]]:
         for ending in (each.armed, *each.ablated)
         if ending is not None and ending.succeeded and len(ending.off) == 1
     ]
-    return {group: sorted({each.specimen.name for each in endings if each.off == (group,)}) for group in GROUPS}
+    tried = {name for ending in endings for name in ending.off}
+    groups = [*GROUPS, *(group for group in DEVICE_GROUPS if group in tried and group not in GROUPS)]
+    return {group: sorted({each.specimen.name for each in endings if each.off == (group,)}) for group in groups}
 
 
 def summary(trials: Sequence[Trials]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from robust_kbench.redteam.targets import TOKEN, Targets
 from robust_kbench.registry import LoadedTask, load_task
 from robust_kbench.schema.record import RunRecord, Status
 from robust_kbench.schema.submission import Submission
-from robust_kbench.schema.task import shape_of
+from robust_kbench.schema.task import DeviceKind, shape_of
 from robust_kbench.scoring import score
 from robust_kbench.timing.statistics import least_shift
 
@@ -49,6 +49,10 @@ _BINDINGS = {
     "index/sort": {"rows": 64, "cols": 4096},  # many milliseconds: more than a turn on a shared core
 }
 """What is timed instead of the smallest of a task's own bindings."""
+_DEVICE_BINDINGS = {
+    "norm/rmsnorm": {"rows": 1024, "cols": 4096},
+    "matmul/matmul": {"m": 1024, "n": 1024, "k": 1024},
+}
 NAIVE = "naive harness"
 BROKEN = "broken"
 """The status of a trial in which the judge itself failed."""
@@ -88,6 +92,7 @@ class _Died(Exception):
 class Proving:
     """Runs trials one after the other, on evaluators that it keeps; use it as a context manager."""
 
+    device: DeviceKind = "cpu"
     _stack: ExitStack = field(default_factory=ExitStack)
     _evaluators: dict[bool, Evaluator] = field(default_factory=dict)
     _twins: dict[str, list[float] | None] = field(default_factory=dict)
@@ -198,12 +203,12 @@ class Proving:
             if "process boundary" in off:
                 return _in_a_child(lambda: _evaluate_afresh(submission))
             evaluator = self._evaluator(has_sandbox="sandbox" not in off)
-            return evaluator.evaluate(submission, _timed_once(submission.file.task), tier="quick")
+            return evaluator.evaluate(submission, _timed_once(submission.file.task, self.device), tier="quick")
 
     def _evaluator(self, *, has_sandbox: bool) -> Evaluator:
         """One for each kind of warm process; started while the sandbox is off, if it is to be off."""
         if has_sandbox not in self._evaluators:
-            self._evaluators[has_sandbox] = self._stack.enter_context(Evaluator("cpu"))
+            self._evaluators[has_sandbox] = self._stack.enter_context(Evaluator(self.device))
         return self._evaluators[has_sandbox]
 
     def _gain(self, record: RunRecord, twin: Honest) -> float | None:
@@ -240,11 +245,12 @@ def _rounds(record: RunRecord) -> list[float] | None:
 
 
 @lru_cache
-def _timed_once(name: str) -> LoadedTask:
+def _timed_once(name: str, device: DeviceKind = "cpu") -> LoadedTask:
     """The task with one timed binding: enough to see who gains, in less time."""
     task = load_task(name)
-    binding = _BINDINGS.get(name) or min(task.spec.timed["cpu"], key=lambda axes: sum(axes.values()))
-    return replace(task, spec=task.spec.model_copy(update={"timed": {"cpu": (binding,)}}))
+    bindings = _BINDINGS if device == "cpu" else _DEVICE_BINDINGS
+    binding = bindings.get(name) or min(task.spec.timed[device], key=lambda axes: sum(axes.values()))
+    return replace(task, spec=task.spec.model_copy(update={"timed": {device: (binding,)}}))
 
 
 def _evaluate_afresh(submission: Submission) -> RunRecord:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from robust_kbench.schema.agreement import Audit, Calibration
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.defect import Defect
 
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     import torch
 
 Ending = Literal["returned", "raised", "crashed", "timed_out"]
+Way = Literal["turn", "word", "wall"]
+"""How the clock of a call on a CUDA device is stopped, see isolation.gate: "wall" by the host, which launches on it."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,11 @@ class Observation:
     unknown.
     `threads_before` and `threads_after` count the tree's threads while it was stopped.
 
-    Claims of a worker on a CUDA device, None where unknown: `event_ns`, the time between two events around the call
-    (E); `join_ns`, the same up to an event behind a completion of the whole device (E2); `wall_ns`, its wall clock (W);
-    `host_ns`, until the kernel returned to the host; `first_wall_ns`, W of its first call of this shape;
-    `device_bytes_before` and `_after`, memory in use on the device; `hot_ns`, E of each call of a row on the same
-    buffers without a flush, never scored; `batch_ns`, E of each call of a batch, whose other times are those of the
-    whole batch; `calibration`; `audit`, from a call under a profiler, whose times are not those of a call.
-    `peer_calibration` is the baseline worker's. Of its latest call `peer_gap_ns` is the judge's time less E,
-    `peer_wall_gap_ns` W less E, and `peer_join_gap_ns` E2 less E.
+    On a CUDA device (see isolation.gate) `elapsed_ns` is by the judge's own context, and `clock` says how: "gate", from
+    the last of the inputs to the judge's next turn, or to the end word; "wall", launches included; None where the time
+    is no sample, as the host had to wait for the device, or outputs were not complete. `delays_ns` are what the judge's
+    own work before the call took, on the device and on the host. `is_late`: an output changed after the call was over.
+    `event_ns`: what two events in a trusted worker show of its kernel, where they were asked for.
     """
 
     case: Case
@@ -85,7 +83,6 @@ class Observation:
     handing_ns: int = 0
     draining_ns: int = 0
     peer_wake_ns: int | None = None
-    event_ns: int | None = None
     left_processes: int = 0
     reports: tuple[Mapping[str, Any], ...] = ()
     defects: tuple[Defect, ...] = ()
@@ -96,20 +93,10 @@ class Observation:
     waited_ns: int | None = None
     threads_before: int | None = None
     threads_after: int | None = None
-    wall_ns: int | None = None
-    join_ns: int | None = None
-    host_ns: int | None = None
-    first_wall_ns: int | None = None
-    device_bytes_before: int | None = None
-    device_bytes_after: int | None = None
-    hot_ns: tuple[int, ...] = ()
-    batch_ns: tuple[int, ...] = ()
-    calibration: Calibration | None = None
-    peer_calibration: Calibration | None = None
-    peer_gap_ns: int | None = None
-    peer_wall_gap_ns: int | None = None
-    peer_join_gap_ns: int | None = None
-    audit: Audit | None = None
+    clock: Literal["judge", "gate", "wall"] | None = "judge"
+    delays_ns: tuple[int, int] = (0, 0)
+    event_ns: int | None = None
+    is_late: bool = False
 
     @property
     def waking_ns(self) -> int:
@@ -119,4 +106,4 @@ class Observation:
     @property
     def is_timed(self) -> bool:
         """Whether its times are those of a call as it is scored."""
-        return self.ending == "returned" and self.case.role == "timed" and self.audit is None and not self.batch_ns
+        return self.ending == "returned" and self.case.role == "timed" and self.clock is not None

@@ -111,6 +111,9 @@ class Session(Strict):
         default_factory=dict, description="contestant -> calls on a warm cache, not scored"
     )
     disturbance: str = Field(default="", description="why its samples must not count, such as lowered clocks")
+    clock_spread_ns: int | None = Field(
+        default=None, description="median absolute deviation of calls on equal terms, where the clock was calibrated"
+    )
 
     @property
     def is_quiet(self) -> bool:
@@ -193,10 +196,11 @@ class RunRecord(Strict):
     search: Search | None = None
     timings: tuple[Timing, ...] = ()
     handshake: Literal["spin", "blocking", "none"] = "none"
-    clock: Literal["judge", "trusted", "worker", "none"] = Field(
+    clock: Literal["judge", "gate", "wall", "trusted", "worker", "none"] = Field(
         default="none",
-        description="whose clock times are from: the judge's; that of a worker in which no code of the submission's "
-        "runs on the host (abi launch on a CUDA device); that of one in which it does",
+        description="whose clock times are from: the judge's on a processor; the judge's on a device, from the last of "
+        "the inputs to the end of the call (gate), or with launches (wall), where a call needs its host; before 0.2 "
+        "that of a worker in which no code of the submission's ran on the host (trusted), or did (worker)",
     )
     isolation: tuple[str, ...] = ()
     rule: str

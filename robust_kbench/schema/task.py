@@ -321,6 +321,11 @@ class Task(Strict):
         if self.cost.least_flops is not None:
             yield "cost.least_flops", self.cost.least_flops, {"itemsize"}
 
+    @property
+    def is_random(self) -> bool:
+        """Whether an output is drawn: its seed alone is enough to compute a part of the answer."""
+        return any(output.compare == "random" for output in self.outputs.values())
+
     def misfit(self, axes: Mapping[str, int]) -> str | None:
         """Why `axes` is not a case of this task, or None when it is one."""
         if set(axes) != set(self.axes):

@@ -12,11 +12,10 @@ from robust_kbench import machine_lock
 from robust_kbench.cases.bank import Bank
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
-from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.calling import open_arena
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress
-from robust_kbench.schema.agreement import Agreement
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
@@ -25,7 +24,7 @@ from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.plan import PLANS, Plan
-from robust_kbench.timing.result import SessionResult
+from robust_kbench.timing.result import Clock, SessionResult
 from robust_kbench.timing.session import TimingSession
 
 _PATIENCE = 2  # sessions that stay loaded however often they are repeated: the machine is simply busy
@@ -46,7 +45,7 @@ class Measured:
     results: list[CaseResult] = field(default_factory=list)
     seen: list[Observation] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    agreements: list[Agreement] = field(default_factory=list)
+    clocks: set[Clock] = field(default_factory=set)
     failure: str = ""
     loaded_sessions: int = 0
     is_doubt_confirmed: bool = False
@@ -69,9 +68,7 @@ def measure(
     measured = Measured()
     plan = PLANS[tier]
     dealt = secrets.randbelow(len(spot_checks.KINDS))  # nobody knows what is looked at in which case
-    arena = Arena(device.pool_bytes + max(spot_checks.footprint(task, case) for case in cases))
-    if device.judging_place != "cpu":
-        arena.pin()
+    arena = open_arena(device, max(spot_checks.footprint(task, case) for case in cases), device.pool_bytes)
     try:
         with machine_lock.quiet():
             for number, case in enumerate(cases):
@@ -128,7 +125,7 @@ def _measure_case(
         measured.seen += result.seen
         measured.results += result.results
         measured.findings += result.findings
-        measured.agreements += [result.agreement] if result.agreement else []
+        measured.clocks.add(result.clock)
         if result.failure:
             measured.failure = f"{case}: {result.failure}"
             return

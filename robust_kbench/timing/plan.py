@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from robust_kbench.schema.record import StopReason, Tier
 from robust_kbench.timing import statistics
 
-HOLD_NS = 200_000
-"""For how long at least one hold keeps a CUDA device busy before a call: see worker.cuda.hold."""
-_MAX_HOLDS, _HOST_MARGIN = 20, 1.5
 _MOST_CHECKED = 0.7
-
-
-def holds(host_ns: int) -> int:
-    """How many times as long the device must be held to hide launches that take the host `host_ns`."""
-    return min(_MAX_HOLDS, 1 + int(_HOST_MARGIN * host_ns) // HOLD_NS)
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
-from robust_kbench.schema.agreement import Agreement
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.record import CANDIDATE, CONTROL, CaseResult, Session, StopReason, encode_samples
+from robust_kbench.schema.observation import Observation, Way
+from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER, CaseResult, Session, StopReason, encode_samples
 from robust_kbench.timing import statistics
+from robust_kbench.timing.calibration import Calibration
+
+Clock = Literal["judge", "gate", "wall"]
 
 
 @dataclass
 class SessionResult:
-    """Samples of each contestant, and what was seen and judged along the way."""
+    """Samples of each contestant, and what was seen and judged along the way.
+
+    `samples` are times by the judge's clock. On a CUDA device more than the kernel is in them, as `calibration` knows;
+    `ways` says how calls of each contestant are ended, `trusted` is the one that it was calibrated with.
+    """
 
     samples: dict[str, list[int]]
+    calibration: Calibration | None = None
+    ways: dict[str, Way] = field(default_factory=dict)
+    trusted: str = EAGER
+    clock: Clock = "judge"
     seen: list[Observation] = field(default_factory=list)
     results: list[CaseResult] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     first_call_us: dict[str, float] = field(default_factory=dict)
-    hot_us: dict[str, float] = field(default_factory=dict)
-    agreement: Agreement | None = None
     disturbance: str = ""
     foreign_load: float = 0.0
     stop: StopReason = "rounds"
@@ -31,16 +40,24 @@ class SessionResult:
         """The log ratios against the baseline that is fastest here: how precise the others are does not matter."""
         baselines = [name for name in self.samples if name not in (CANDIDATE, CONTROL) and self.samples[name]]
         fastest = min(baselines, key=lambda name: statistics.median(self.samples[name]), default=None)
-        return statistics.log_ratios(self.samples[fastest], self.samples[CANDIDATE]) if fastest else []
+        return statistics.log_ratios(self.times(fastest), self.times(CANDIDATE)) if fastest else []
+
+    def times(self, name: str) -> list[int]:
+        """What calls took, in ns."""
+        if self.calibration is None:
+            return self.samples[name]
+        trusted_ns = self.samples.get(self.trusted, [])
+        offset_ns = self.calibration.offset_ns(self.ways[name], self.ways[self.trusted], trusted_ns)
+        return [max(1, sample - offset_ns) for sample in self.samples[name]]
 
     def as_record(self, repeated: int) -> Session:
         """The samples as the record keeps them."""
         return Session(
-            samples={name: encode_samples(values) for name, values in self.samples.items()},
+            samples={name: encode_samples(self.times(name)) for name in self.samples},
+            clock_spread_ns=self.calibration.spread_ns() if self.calibration else None,
             foreign_load=round(self.foreign_load, 3),
             repeated=repeated,
             stop=self.stop,
             first_call_us={name: self.first_call_us[name] for name in self.samples if name in self.first_call_us},
-            hot_us={name: self.hot_us[name] for name in self.samples if name in self.hot_us},
             disturbance=self.disturbance,
         )

@@ -12,9 +12,9 @@ import gc
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from typing import Any
 
 from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.draw import Draw
@@ -24,15 +24,16 @@ from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.emulation import Mode
 from robust_kbench.errors import HarnessError
-from robust_kbench.isolation.arena import Arena
-from robust_kbench.isolation.calls import Caller, case_footprint
+from robust_kbench.isolation.arena import Slots
+from robust_kbench.isolation.calling import open_caller
+from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.languages.built import Built
 from robust_kbench.oracle.properties import relate
 from robust_kbench.oracle.verdict import Judge, Limits
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.observation import Observation, Way
 from robust_kbench.schema.record import (
     CANDIDATE,
     CONTROL,
@@ -44,14 +45,19 @@ from robust_kbench.schema.record import (
 )
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
-from robust_kbench.timing import agreement, spot_checks, statistics
-from robust_kbench.timing.peers import Peers, sample_ns
-from robust_kbench.timing.plan import HOLD_NS, Plan, holds
+from robust_kbench.timing import spot_checks
+from robust_kbench.timing.calibration import Calibration
+from robust_kbench.timing.peers import Peers
+from robust_kbench.timing.plan import Plan
 from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.workers import Workers
 
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
-_HOT_CALLS, _HOST_CALLS = 20, 3
+_WAY_CALLS, _EMPTY_CALLS = 3, 7
+_LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
+"""Of calls that end by the judge's turn, which comes after 2 ms at the latest, and of those that end by a word of the
+worker's; two changes of contexts included."""
+_SOME_ROUNDS, _MOST_UNCOUNTED = 4, 0.25
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
 _DRAWN_FOR = (CANDIDATE, CONTROL)
 """Who gets values of its own in a round. The baselines, sources of ours, share others: drawing costs more than a call.
@@ -60,10 +66,6 @@ What equal workers differ by must hold what other values make of a call, as the 
 """
 
 _Check = Callable[[], None]
-
-
-class _Failed(Exception):
-    """Somebody gave no right answer in a call that others depend on."""
 
 
 class TimingSession:
@@ -80,7 +82,7 @@ class TimingSession:
         bank: Bank,
         pool: WarmPool,
         device: Device,
-        arena: Arena,
+        arena: Slots,
         watch: Stopwatch,
         timeout_s: float,
         distributions: Sequence[Distribution],
@@ -89,8 +91,7 @@ class TimingSession:
     ) -> None:
         """`distributions`: those that are checked here, in calls that are not timed; `spots`: what else is.
 
-        `is_first`: the first session of each case also judges what baselines return in their first and last calls,
-        and gathers facts for the agreement tests.
+        `is_first`: the first session of each case also judges what baselines return in their first and last calls.
         """
         self._is_first = is_first
         self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
@@ -98,17 +99,19 @@ class TimingSession:
         self._distributions, self._spots = distributions, spots
         self._timed_distributions = [name for name in TIMED_DISTRIBUTIONS if name in task.distributions]
         self._device, self._watch = device, watch
-        self._caller = Caller(
-            task, arena,
-            device=device.kind, copy_out=device.copies_out, timeout_s=timeout_s, place=device.judging_place,
-        )  # fmt: skip
+        self._caller = open_caller(device, task, arena, timeout_s=timeout_s, place=device.judging_place)
         self._random = random.SystemRandom()
         self._limits: dict[tuple[str, Distribution], Limits] = {}
         self._workers = Workers(pool, device, arena)
         self._peers = Peers()
         self._erring: set[str] = set()
-        self._hold = 1
-        self._result = SessionResult({contestant.name: [] for contestant in self._contestants})
+        self._ways: dict[str, Way] = {contestant.name: "word" for contestant in self._contestants}
+        self._unlaunched = self._held_up = 0
+        self._is_sampling = False
+        self._calibration = Calibration() if device.kind == "cuda" else None
+        self._result = SessionResult(
+            {contestant.name: [] for contestant in self._contestants}, self._calibration, self._ways
+        )
 
     def run(self) -> SessionResult:
         """Start workers, warm up, measure. A failure of the candidate ends the session and is told in `failure`."""
@@ -124,6 +127,7 @@ class TimingSession:
             before = self._workers.others_seconds()
             started = time.monotonic()
             self._measure()
+            self._result.clock = "judge" if self._device.kind == "cpu" else "wall" if self._is_wall else "gate"
             elapsed = time.monotonic() - started
             load = (self._workers.others_seconds() - before) / elapsed if elapsed > 0 else 0.0
             self._result.foreign_load = max(0.0, load - self._device.spare_cores)
@@ -142,14 +146,13 @@ class TimingSession:
         ]
         self._random.shuffle(checks)
         self._first_calls()
-        if self._device.kind == "cuda":
-            self._hide_launches()
+        self._choose_ways()
         self._warm_up(checks)
         disturbance = self._device.watch()
+        self._is_sampling = True
         self._take_samples(checks)
-        self._result.disturbance = disturbance()
-        if self._device.kind == "cuda" and self._is_first:
-            self._look_closer()
+        self._is_sampling = False
+        self._result.disturbance = disturbance() or self._disturbance()
         while checks and not self._result.failure:
             checks.pop()()
             self._round([], keep=False)  # beside others, as all before
@@ -159,9 +162,11 @@ class TimingSession:
     def _first_calls(self) -> None:
         """Each is judged in full. What a first call costs, compiling included, is told and never scored."""
         for contestant in self._in_random_order():
-            elapsed_ns = self._untimed_call(contestant)
-            if elapsed_ns is not None:
-                self._result.first_call_us[contestant.name] = round(elapsed_ns / 1e3, 1)
+            case, inputs = self._draw(self._some_distribution())
+            seen = self._call(contestant, case, inputs)
+            self._settle(contestant, inputs, seen, in_full=True if contestant.name == CANDIDATE else self._is_first)
+            if contestant.name in self._workers and not self._result.failure:
+                self._result.first_call_us[contestant.name] = round(seen.elapsed_ns / 1e3, 1)
 
     def _warm_up(self, checks: list[_Check]) -> None:
         """In the same random alternation as what counts: warming one worker after the other leaves a bias."""
@@ -177,79 +182,122 @@ class TimingSession:
             if self._result.failure:
                 return
             rounds += 1
+            if self._unlaunched >= max(_SOME_ROUNDS, _MOST_UNCOUNTED * rounds) and not self._is_wall:
+                self._go_by_the_wall_clock()
+                rounds = 0
+                continue
             stop = self._plan.stop(self._result.logs(), rounds, time.monotonic() - started)
             if stop is not None:
                 self._result.stop = stop
+                break
+        if not all(self._result.samples.values()):
+            self._say_why_none_counts(rounds)
+
+    def _say_why_none_counts(self, rounds: int) -> None:
+        """Blame the candidate where its outputs are never complete in time. Raises HarnessError elsewhere."""
+        if any(seen.is_late for seen in self._result.seen):
+            self._result.failure = "its outputs change after the end of the call, in every call"
+            return
+        raise HarnessError(f"{self._case}: none of {rounds} rounds counts: {self._disturbance() or 'no call ends'}")
+
+    @property
+    def _is_wall(self) -> bool:
+        return "wall" in self._ways.values()
+
+    def _choose_ways(self) -> None:
+        """On a CUDA device: how each contestant's calls end, once their kernels are loaded.
+
+        Where a host has to wait for the device in a call, launches are a part of what the call costs. Then they count
+        for all contestants alike. So they do where a scalar could be used before: a seed is enough to draw a mask.
+        """
+        if self._calibration is None:
+            return
+        if self._task.is_random:
+            self._go_by_the_wall_clock()
+            return
+        for contestant in self._in_random_order():
+            taken = [ns for _ in range(_WAY_CALLS) if (ns := self._untimed_call(contestant)) is not None]
+            if not taken and contestant.name in self._workers and not self._result.failure:
+                self._go_by_the_wall_clock()
                 return
+            if taken and min(taken) < _LONGEST_TURN_NS:
+                self._ways[contestant.name] = "turn"
+        self._calibrate()
+
+    def _go_by_the_wall_clock(self) -> None:
+        self._ways.update(dict.fromkeys(self._ways, "wall"))
+        self._forget_samples()
+        self._calibrate()
+
+    def _forget_samples(self) -> None:
+        self._unlaunched = 0
+        for samples in self._result.samples.values():
+            samples.clear()
+
+    def _calibrate(self) -> None:
+        """What the clock shows of an empty kernel, in each way in which somebody's calls end."""
+        assert self._calibration is not None
+        for way in set(self._ways.values()):
+            empty = [self._trusted_call(way, is_empty=True) for _ in range(_EMPTY_CALLS)]
+            self._calibration.empty[way] = [seen.elapsed_ns for seen in empty if seen.clock is not None]
+        empty = [self._trusted_call("word", is_empty=True, with_events=True) for _ in range(_EMPTY_CALLS)]
+        self._calibration.empty_events = [seen.event_ns for seen in empty if seen.event_ns]
+
+    def _trusted_call(self, way: Way, *, is_empty: bool = False, with_events: bool = False) -> Observation:
+        """A call in the worker of somebody trusted that is no sample. Raises HarnessError where it gives no answer."""
+        trusted = next((each for each in self._contestants if each.name == EAGER), self._contestants[-1])
+        if trusted.name != self._result.trusted and self._calibration is not None:
+            self._result.trusted = trusted.name
+            self._calibration.events.clear()
+        case, inputs = self._draw(self._some_distribution())
+        worker = self._workers[trusted.name]
+        options: dict[str, Any] = {"way": way, "is_empty": is_empty, "with_events": with_events}
+        seen = self._caller.call(worker, trusted.abi, case, inputs, **options)
+        if seen.ending != "returned":
+            raise HarnessError(f"a call of {trusted.name} that calibrates the clock gave no answer: {seen.message}")
+        return seen
+
+    def _disturbance(self) -> str:
+        """Why the samples must not count: somebody else's work on the device during calls of baselines."""
+        rounds = len(self._result.samples.get(CANDIDATE, ()))
+        if self._held_up > max(_SOME_ROUNDS, _MOST_UNCOUNTED * rounds):
+            return f"others had the device before {self._held_up} calls of baselines"
+        return ""
 
     def _round(self, checks: list[_Check], *, keep: bool) -> None:
-        """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too."""
+        """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too.
+
+        A round counts only as a whole.
+        """
         distribution = self._some_distribution()
         shared = self._draw(distribution)
         drawn = [
             (contestant, *(self._draw(distribution) if contestant.name in _DRAWN_FOR else shared))
             for contestant in self._in_random_order()
         ]
-        calls = [
-            (contestant, inputs, self._call(contestant, case, inputs, is_read=self._is_read(contestant)))
-            for contestant, case, inputs in drawn
-        ]
+        calls = [(contestant, inputs, self._call(contestant, case, inputs)) for contestant, case, inputs in drawn]
+        taken: dict[str, int | None] = {}
         for contestant, inputs, seen in calls:
             # Baselines are source of ours: between calls that are judged in full they need only go on answering.
             in_full = contestant.name == CANDIDATE and self._random.random() < self._plan.full_rule_share
-            elapsed_ns = self._settle(contestant, inputs, seen, in_full=in_full)
-            if elapsed_ns is not None and keep:
-                self._result.samples[contestant.name].append(elapsed_ns)
+            taken[contestant.name] = self._settle(contestant, inputs, seen, in_full=in_full)
+        if keep and not self._result.failure:
+            self._keep_round(taken)
         if not self._result.failure and self._random.random() < self._plan.check_share(len(checks)):
             checks.pop()()
 
-    def _is_read(self, contestant: Contestant) -> bool:
-        """Whether its answer is taken out of the worker: the candidate's always, a baseline's where that matters.
-
-        On the cpu device whoever follows a call finds memory as its answer's reader has left it, and the candidate
-        never follows itself in a round. While only its answers were read, a kernel of 0.2 ms seemed 0.3 % faster than
-        itself; whether that was the cause was not measured.
-        """
-        return contestant.name == CANDIDATE or not self._device.copies_out
-
-    def _look_closer(self) -> None:
-        """What is never scored: hot calls of everybody, and what the agreement tests need. See timing.agreement."""
-        timed = [seen for seen in self._result.seen if seen.is_timed]
-        trusted = next((each for each in self._contestants if each.name == EAGER), self._contestants[-1])
-        candidate = self._candidate
-        with suppress(_Failed):
-            for contestant in self._in_random_order():
-                hot_ns = self._special_call(contestant, hot=_HOT_CALLS).hot_ns
-                self._result.hot_us[contestant.name] = round(statistics.median(hot_ns) / 1e3, 3)
-            for _ in range(agreement.AUDITS):
-                self._result.seen.append(self._peers.beside(self._special_call(candidate, profile=True)))
-            self._result.agreement = agreement.gather(
-                str(self._case),
-                partial(self._special_call, candidate),
-                partial(self._special_call, trusted),
-                timed,
-                self._workers[CANDIDATE].tree,
-                self._hold * HOLD_NS,
-            )
-
-    def _hide_launches(self) -> None:
-        """Have the device held for as long as the slowest host needs to launch, so that nobody is measured by that."""
-        longest_ns = 0
-        for contestant in self._in_random_order():
-            with suppress(_Failed):
-                host_ns = min(self._special_call(contestant).host_ns or 0 for _ in range(_HOST_CALLS))
-                longest_ns = max(longest_ns, host_ns)
-        self._hold = holds(longest_ns)
-
-    def _special_call(self, contestant: Contestant, **more: object) -> Observation:
-        """A call that is not timed as others are, judged by the short cut. Raises _Failed when the answer is wrong."""
-        case, inputs = self._draw(self._some_distribution())
-        seen = self._call(contestant, case, inputs, is_read=contestant.name == CANDIDATE, more=more)
-        problem = self._verify(contestant.name, seen, inputs, in_full=False, record=False)
-        if problem:
-            self._give_up(contestant.name, problem, is_wrong=seen.ending == "returned")
-            raise _Failed
-        return replace(seen, outputs={})
+    def _keep_round(self, taken: Mapping[str, int | None]) -> None:
+        times = {name: taken.get(name) for name in self._result.samples}
+        if None in times.values():
+            return
+        for name, elapsed_ns in times.items():
+            assert elapsed_ns is not None
+            self._result.samples[name].append(elapsed_ns)
+        if self._calibration is not None and not self._is_wall:
+            seen = self._trusted_call(self._ways[self._result.trusted], with_events=True)
+            if seen.event_ns and seen.clock is not None:
+                self._calibration.events.append(seen.event_ns)
+                self._calibration.around_events.append(seen.elapsed_ns)
 
     def _in_random_order(self) -> Iterator[Contestant]:
         """Those that still have a worker, until the candidate has failed."""
@@ -312,38 +360,51 @@ class TimingSession:
     def _candidate(self) -> Contestant:
         return next(each for each in self._contestants if each.name == CANDIDATE)
 
-    def _call(
-        self,
-        contestant: Contestant,
-        case: Case,
-        inputs: Inputs,
-        *,
-        is_read: bool = True,
-        more: Mapping[str, object] | None = None,
-    ) -> Observation:
+    def _call(self, contestant: Contestant, case: Case, inputs: Inputs) -> Observation:
         worker = self._workers[contestant.name]
-        asked = {"hold": self._hold, **(more or {})} if self._device.kind == "cuda" else more
-        seen = self._caller.call(
-            worker, contestant.abi, case, inputs,
-            sweep=self._device.sweep, evict=self._device.evict, is_read=is_read, more=asked,
-        )  # fmt: skip
+        options: dict[str, Any] = (
+            {"way": self._ways[contestant.name]}
+            if self._device.kind == "cuda"
+            else {"sweep": self._device.sweep, "evict": self._device.evict}
+        )
+        seen = self._caller.call(worker, contestant.abi, case, inputs, **options)
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         self._watch.add("inputs", seen.handing_ns / 1e9)
         self._watch.add("judging", seen.draining_ns / 1e9)
-        if more is None:
-            self._keep(contestant.name, seen)
+        self._keep(contestant.name, seen)
         return seen
 
     def _settle(
         self, contestant: Contestant, inputs: Inputs, seen: Observation, *, in_full: bool, record: bool = False
     ) -> int | None:
-        """Judge a call. The time that it is charged with, None if it failed."""
+        """Judge a call. The time that it is charged with; None if it failed, or its time is no sample."""
         name = contestant.name
         problem = self._verify(name, seen, inputs, in_full=in_full, record=record)
         if problem and not self._goes_on(name, seen, problem):
             self._give_up(name, problem, is_wrong=seen.ending == "returned")
             return None
-        return self._peers.charge_ns(seen) if name == CANDIDATE else sample_ns(seen)
+        self._unlaunched += seen.clock is None and not seen.is_late
+        if seen.clock is None or self._is_too_short(name, seen):
+            return None
+        if name == CANDIDATE:
+            return self._peers.charge_ns(seen)
+        if self._peers.delay_ns(seen):
+            self._held_up += 1
+            return None
+        return seen.elapsed_ns
+
+    def _is_too_short(self, name: str, seen: Observation) -> bool:
+        """Whether a call has ended by a word that its worker wrote, and is so short that the judge's turn must end it.
+
+        Else a worker could have its first calls take long, and gain the slack of that word in those that count.
+        """
+        if seen.clock != "gate" or self._ways[name] != "word" or seen.elapsed_ns > _SHORTEST_BY_WORD_NS:
+            return False
+        if self._is_sampling:
+            self._ways[name] = "turn"
+            self._forget_samples()
+            self._calibrate()
+        return self._is_sampling
 
     def _goes_on(self, name: str, seen: Observation, problem: str) -> bool:
         """Whether what is wrong is only that a baseline errs by more than the rule allows: then it is timed on.

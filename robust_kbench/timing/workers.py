@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
 from robust_kbench.errors import WorkerError
-from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.schema.task import FloatDType
@@ -22,8 +22,10 @@ _CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
 class Workers:
     """By the names of their contestants. One that is dropped lives on until `close`, but is not to be called."""
 
-    def __init__(self, pool: WarmPool, device: Device, arena: Arena) -> None:
+    def __init__(self, pool: WarmPool, device: Device, arena: Slots) -> None:
+        """`arena`: what workers on the cpu device share; on a CUDA device each has one like it."""
         self._pool, self._device, self._arena = pool, device, arena
+        self._own: list[Slots] = []
         self._random = random.SystemRandom()
         self._running: list[Worker] = []
         self._called: dict[str, Worker] = {}
@@ -36,8 +38,13 @@ class Workers:
         order = self._random.sample(contestants, len(contestants))
         for contestant in order:  # in this thread: a warm process dies with the one that has started it
             contestant.warm_up(self._pool, self._device, dtype)
+        arenas = [self._arena.for_a_worker() for _ in order]
+        self._own = [arena for arena in arenas if arena is not self._arena]
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
-            started = [threads.submit(self._start, contestant, dtype, heap_bytes) for contestant in order]
+            started = [
+                threads.submit(self._start, contestant, arena, dtype, heap_bytes)
+                for contestant, arena in zip(order, arenas, strict=True)
+            ]
         # Before any failure is looked at: none that runs may be left behind.
         self._running = [future.result() for future in started if future.exception() is None]
         failures = {}
@@ -48,9 +55,9 @@ class Workers:
                 failures[contestant.name] = error
         return failures
 
-    def _start(self, contestant: Contestant, dtype: FloatDType, heap_bytes: int) -> Worker:
+    def _start(self, contestant: Contestant, arena: Slots, dtype: FloatDType, heap_bytes: int) -> Worker:
         return contestant.start(
-            self._pool, self._arena, self._device, dtype,
+            self._pool, arena, self._device, dtype,
             heap_bytes=heap_bytes,
             # Forked workers inherit one layout of addresses, which would be part of what every session finds.
             padding_bytes=_CACHE_LINE_BYTES * self._random.randrange(_MAX_PADDING_LINES),
@@ -78,6 +85,8 @@ class Workers:
             closing = [threads.submit(worker.close) for worker in self._running]
         for future in closing:
             future.result()
+        for arena in self._own:
+            arena.close()
 
 
 def _processor_seconds(pid: int) -> float:

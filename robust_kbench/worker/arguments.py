@@ -3,7 +3,7 @@
 import ctypes
 import mmap
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -31,6 +31,16 @@ class Arena:
         return ctypes.c_void_p(self.address + spec["offset"])
 
 
+class Memory(Protocol):
+    """The judge's memory: shared memory (`Arena`), or a device's (worker.cuda.memory)."""
+
+    def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
+        """The tensor that `spec` describes."""
+
+    def pointer(self, spec: dict[str, Any]) -> ctypes.c_void_p:
+        """The address of its first element, for kernels of abi c."""
+
+
 def _ready_to_write(descriptor: int, size_bytes: int) -> mmap.mmap:
     """A shared mapping whose pages neither fault nor have to be marked as written inside the clock.
 
@@ -46,7 +56,7 @@ def _ready_to_write(descriptor: int, size_bytes: int) -> mmap.mmap:
 
 
 def build(
-    abi: str, arena: Arena, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], axes: list[int]
+    abi: str, arena: Memory, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], axes: list[int]
 ) -> list[Any]:
     """The positional arguments of one call; `receive` is to bring the scalars, whose places hold zeros."""
     if abi == "c":
@@ -60,7 +70,7 @@ def zero(spec: dict[str, Any]) -> int | float:
     return 0 if spec["scalar"] == "int64" else 0.0
 
 
-def _native(arena: Arena, spec: dict[str, Any]) -> Any:
+def _native(arena: Memory, spec: dict[str, Any]) -> Any:
     if "scalar" not in spec:
         return arena.pointer(spec)
     return ctypes.c_int64() if spec["scalar"] == "int64" else ctypes.c_double()

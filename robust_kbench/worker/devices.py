@@ -1,8 +1,7 @@
 """How one call is carried out on each kind of device, inside the worker.
 
-On the cpu device the arguments are views of the judge's memory and the judge's clock is the only clock. On the cuda
-device the worker copies to and from device memory, off the clock, and reports event times that the judge treats as
-claims.
+The arguments are views of the judge's memory, and the judge's clock is the only one. On the cpu device a call waits for
+GO (`CpuCall`), on a CUDA device it is launched behind a gate (see worker.cuda).
 """
 
 import ctypes
@@ -72,6 +71,10 @@ class CpuCall:
 
 class CpuDevice:
     """The processor, one thread."""
+
+    def open_memory(self, descriptor: int, request: dict[str, Any]) -> arguments.Arena:
+        """Map the judge's shared memory."""
+        return arguments.Arena(descriptor, request["arena_bytes"])
 
     def prepare(self, abi: str, arena: arguments.Arena, request: dict[str, Any]) -> Call:
         """Build the arguments of one call."""

@@ -58,11 +58,11 @@ class _Session:
             getattr(self, f"_{request['op']}")(request)
 
     def _load(self, request: dict[str, Any]) -> None:
-        from robust_kbench.worker import arguments, devices, emulated, loaders, precision
+        from robust_kbench.worker import devices, emulated, loaders, precision
 
         self._spin = request["spin"]
-        self._arena = arguments.Arena(self._arena_fd, request["arena_bytes"])
         self._device = devices.DEVICES[request["device"]]()
+        self._arena = self._device.open_memory(self._arena_fd, request)
         os.environ.update(request["environment"])
         precision.set_precision(request["precision"])
         self._padding = _shift_addresses(request.get("padding_bytes", 0))
@@ -109,6 +109,25 @@ class _Session:
             self._signal(wire.FINISHED, nonce)
         # Until the next call the result stays alive: the judge reads it from our memory.
         self._kept = call
+
+    def _launch(self, request: dict[str, Any]) -> None:
+        """Launch a call on a CUDA device, before its inputs are there unless it has to wait for ARM."""
+        nonce = request["nonce"]
+        call = self._device.prepare(self._abi, self._arena, request)
+        if request["waits"]:
+            self._signal(wire.PREPARED, nonce)
+            self._wait(wire.ARM, nonce)
+        scalars = wire.places_of_scalars(request["inputs"])
+        call.receive(wire.unpack_scalars(scalars, self._control, wire.SCALARS_OFFSET))
+        try:
+            answer = call.launch(self._kernel)
+        except BaseException as error:
+            answer = _raised(error)
+        self._answer(nonce, answer)
+        self._signal(wire.READY, nonce)
+        self._answer(nonce, answer | call.finish())  # what it raises has spoilt the context, and ends this process
+        self._signal(wire.DONE, nonce)
+        self._kept = call  # so that the next results lie elsewhere
 
     def _wait(self, word: int, nonce: int) -> None:
         if self._spin:

@@ -16,6 +16,16 @@ control page, a sealed memfd of CONTROL_BYTES that only the judge and this one w
 
 Each word carries the nonce of its call, and each has a cache line of its own, so that a store to one does not slow the
 reader of another.
+
+On a CUDA device a call is launched before its inputs exist (see isolation.gate). Its words are PREPARED (only where the
+worker has to wait for ARM before it may launch), ARM, READY (all is launched; the answer has its claims) and DONE (the
+device has come to rest). Tensors lie in device memory of the judge's, a block that this one worker maps:
+
+    offset    0  u32 gate      judge's stream -> worker's stream   the clock has started
+    offset 4096  u32 end       worker's stream -> judge's stream   the call is over
+    offset 64 Ki               slots of inputs and outputs, then a region in which results may be allocated
+
+Each of the two words carries the turn, a random number that is never 0.
 """
 
 import json
@@ -31,6 +41,7 @@ REPLY_OFFSET = 576
 REPLY_BYTES = 60 * 1024
 SCALARS_OFFSET = 63 * 1024
 CONTROL_BYTES = 64 * 1024
+GATE_OFFSET, END_OFFSET, SLOTS_OFFSET = 0, 4096, 64 * 1024
 MAX_FRAME_BYTES = 1024 * 1024
 MAX_TEXT = 2000
 _HEADER = struct.Struct("<I")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pkgutil
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -168,6 +169,37 @@ def test_only_timed_calls_that_returned_are_held_to_the_clock(changes: dict[str,
     assert guards.inspect([make_observation(wake_ns=5_000 * US, **changes) for _ in range(9)]) == ()
 
 
+def test_waiting_behind_foreign_processes_is_not_work_before_the_clock() -> None:
+    assert _rejections(_timed(wake_ns=4_030 * US)) == ["clock"]
+    assert guards.inspect(_timed(wake_ns=4_030 * US, waited_ns=3_990 * US)) == ()
+
+
+def test_what_waiting_does_not_explain_is_still_rejected() -> None:
+    assert _rejections(_timed(wake_ns=4_530 * US, waited_ns=4_000 * US)) == ["clock"]
+
+
+@pytest.mark.parametrize("clock_name", ["gate", "wall", None])
+def test_on_a_device_no_worker_is_held_to_when_it_woke_up(clock_name: str | None) -> None:
+    # It has no inputs before the gate opens.
+    assert guards.inspect(_timed(9, wake_ns=5_000 * US, clock=clock_name)) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_timed"),
+    [
+        ({}, True),
+        ({"clock": "gate"}, True),
+        ({"clock": None}, False),
+        ({"ending": "crashed"}, False),
+        ({"role": "check"}, False),
+    ],
+)
+def test_a_call_is_timed_where_it_is_scored_and_returned_and_its_time_is_a_sample(
+    changes: dict[str, Any], is_timed: bool
+) -> None:
+    assert make_observation(**{"role": "timed", **changes}).is_timed is is_timed
+
+
 @given(honest=st.lists(HONEST, min_size=8, max_size=12), dawdled=st.integers(1, 60_000))
 def test_a_majority_of_honest_calls_is_never_rejected_by_the_clock(honest: list[Observation], dawdled: int) -> None:
     calls = [replace(call, case=make_case(role="timed"), ending="returned") for call in honest]
@@ -207,9 +239,9 @@ def test_a_finding_on_a_task_with_many_inputs_still_fits_a_record() -> None:
 
 def test_every_module_of_the_package_is_one_of_the_guards() -> None:
     modules = {guard.__module__ for guard in guards.GUARDS}
-    names = ("mutation", "bounds", "processes", "clock", "undefined_behaviour", "determinism")
-    agreeing = ("streams", "activity", "threads")
-    assert modules == {f"robust_kbench.guards.{name}" for name in (*names, *agreeing)}
+    helpers = ("thresholds", "floor")  # floor looks at times of a whole run
+    names = {module.name for module in pkgutil.iter_modules(guards.__path__)} - {*helpers}
+    assert modules == {f"robust_kbench.guards.{name}" for name in names}
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -233,6 +233,14 @@ def test_a_random_output_needs_the_inputs_of_its_law(law: str, missing: str) -> 
     assert f"outputs.y.law: unknown input '{missing}'; known: x, weight" in words
 
 
+def test_a_task_is_random_if_one_of_its_outputs_is_drawn() -> None:
+    seed = {"dtype": "int64", "role": "scalar", "choices": [1, 2, 3]}
+    p = {"dtype": "float64", "role": "scalar", "choices": [0.4]}
+    drawn = {"y": {"shape": ["rows", "cols"], "compare": "random", "law": "dropout"}, "n": {"shape": []}}
+    assert make_task(inputs={"x": {"shape": ["rows", "cols"]}, "p": p, "seed": seed}, outputs=drawn).is_random
+    assert not make_task().is_random
+
+
 def test_a_shape_is_its_expressions_with_the_axes_bound() -> None:
     tensor = parse(Input, {"shape": ["rows", 3, "(cols - 1) // 2 + 1"]}, "task.yaml")
     assert shape_of(tensor, {"rows": 7, "cols": 4}) == (7, 3, 2)

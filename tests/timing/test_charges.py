@@ -8,48 +8,65 @@ from typing import Any
 import pytest
 from specimens import make_observation
 
-from robust_kbench.schema.observation import Window
-from robust_kbench.timing.peers import Peers, sample_ns
+from robust_kbench.schema.observation import Observation, Window
+from robust_kbench.timing.peers import Peers
 
 
-def test_on_the_processor_the_judges_clock_counts() -> None:
-    assert sample_ns(make_observation(elapsed_ns=5_000_000)) == 5_000_000
+def test_without_a_baseline_the_judges_clock_counts() -> None:
+    assert Peers().charge_ns(make_observation(elapsed_ns=5_000_000)) == 5_000_000
+    assert Peers().charge_ns(make_observation(elapsed_ns=5_000_000, clock="gate", delays_ns=(9**9, 9**9))) == 5_000_000
 
 
-def test_on_a_gpu_an_event_time_within_the_judges_bound_counts() -> None:
-    assert sample_ns(make_observation(elapsed_ns=1_040_000, event_ns=1_000_000), 60_000) == 1_000_000
+USUAL_US = (100, 1_000)
+"""What the judge's own work before a call takes on a CUDA device: by the device's clock, and by the host's."""
 
 
-@pytest.mark.parametrize("claimed", [0, 1, 500_000])
-def test_a_forged_event_time_gains_no_more_than_a_launch(claimed: int) -> None:
-    assert sample_ns(make_observation(elapsed_ns=1_000_000, event_ns=claimed), 60_000) == 940_000
-
-
-def test_an_event_time_above_the_judges_clock_is_believed() -> None:
-    # A worker that claims to be slower than it was harms itself only.
-    assert sample_ns(make_observation(elapsed_ns=1_000_000, event_ns=1_200_000), 60_000) == 1_200_000
-
-
-def test_a_baseline_is_charged_with_its_events_alone() -> None:
-    assert sample_ns(make_observation(elapsed_ns=1_000_000, event_ns=500_000)) == 500_000
-
-
-def _charged(*gaps_us: int, elapsed_us: int, event_us: int) -> float:
-    """What a call is charged with, in us, after baselines' calls of 100 us that cost `gaps_us` besides."""
+def _delayed(more_device_us: int, more_host_us: int, *, spread_us: int = 1) -> tuple[Peers, Observation]:
+    """Peers whose calls were usual, but for some spread, and a call of 500 us before which it took longer."""
     peers = Peers()
-    for gap_us in gaps_us:
-        peers.add(make_observation(elapsed_ns=(100 + gap_us) * 1_000, event_ns=100_000))
-    return peers.charge_ns(make_observation(elapsed_ns=elapsed_us * 1_000, event_ns=event_us * 1_000)) / 1e3
+    for more_us in (-spread_us, -spread_us, 0, spread_us, spread_us):
+        peers.add(make_observation(clock="gate", delays_ns=tuple((usual + more_us) * 1_000 for usual in USUAL_US)))
+    device_us, host_us = USUAL_US[0] + more_device_us, USUAL_US[1] + more_host_us
+    return peers, make_observation(elapsed_ns=500_000, clock="gate", delays_ns=(device_us * 1_000, host_us * 1_000))
 
 
-def test_a_call_may_cost_as_much_besides_its_kernel_as_those_of_baselines_and_a_launch() -> None:
-    assert _charged(300, 300, 300, elapsed_us=1_000, event_us=640) == 640
-    assert _charged(300, 300, 300, elapsed_us=1_000, event_us=10) == 640
+@pytest.mark.parametrize(
+    ("device_us", "host_us", "charged_us"),
+    [
+        pytest.param(0, 0, 0, id="as usual"),
+        pytest.param(-90, -900, 0, id="less"),
+        pytest.param(30, 300, 0, id="all that is allowed"),
+        pytest.param(31, 0, 1, id="too long on the device"),
+        pytest.param(300, 0, 270, id="a turn of somebody else"),
+        pytest.param(0, 301, 1, id="too long on the host"),
+        pytest.param(0, 1_000, 700, id="a start that was held up"),
+        pytest.param(330, 1_000, 700, id="nothing is charged twice"),
+    ],
+)
+def test_who_holds_up_the_judges_work_before_a_call_is_charged_beyond_the_allowance(
+    device_us: int, host_us: int, charged_us: int
+) -> None:
+    peers, seen = _delayed(device_us, host_us)
+    assert peers.delay_ns(seen) == charged_us * 1_000
+    assert peers.charge_ns(seen) == (500 + charged_us) * 1_000
 
 
-def test_a_host_that_is_slow_at_times_costs_the_candidate_nothing() -> None:
-    # Its own slow calls would otherwise be charged to it, and those of baselines to nobody.
-    assert _charged(260, 280, 300, 320, 340, elapsed_us=500, event_us=100) == 100
+def test_where_the_judges_own_work_varies_more_is_allowed() -> None:
+    peers, seen = _delayed(120, 0, spread_us=20)
+    assert peers.delay_ns(seen) == 0
+    peers, seen = _delayed(121, 0, spread_us=20)
+    assert peers.delay_ns(seen) == 1_000
+
+
+def test_launches_on_the_wall_clock_are_charged_for_delays_as_well() -> None:
+    peers, seen = _delayed(300, 0)
+    assert peers.charge_ns(replace(seen, clock="wall")) == 770_000
+
+
+def test_on_a_device_windows_of_the_processor_cost_nothing() -> None:
+    peers, seen = _delayed(0, 0)
+    busy = Window(9_000_000, 9_000_000, may_miss=True)
+    assert peers.charge_ns(replace(seen, preparation=busy, outside=busy)) == 500_000
 
 
 @pytest.mark.parametrize(("waited_ns", "peer_wake_ns"), [(None, 900_000), (0, 100_000), (50_000, 100_000)])
@@ -61,23 +78,6 @@ def test_where_a_calls_waiting_is_unknown_that_of_its_peer_is_no_excuse_for_the_
     peers = Peers()
     peers.add(make_observation(wake_ns=900_000, waited_ns=800_000))
     assert peers.beside(make_observation(wake_ns=900_000, waited_ns=waited_ns)).peer_wake_ns == peer_wake_ns
-
-
-def test_a_call_stands_beside_what_each_clock_saw_of_the_latest_baseline() -> None:
-    peers = Peers()
-    peers.add(make_observation(event_ns=100, join_ns=900, wall_ns=900, elapsed_ns=900))
-    peers.add(make_observation(event_ns=100, join_ns=110, wall_ns=130, elapsed_ns=170))
-    beside = peers.beside(make_observation(event_ns=5, join_ns=6, wall_ns=7, elapsed_ns=8))
-    assert (beside.peer_join_gap_ns, beside.peer_wall_gap_ns, beside.peer_gap_ns) == (10, 30, 70)
-
-
-@pytest.mark.parametrize("claims", [{}, {"join_ns": 110, "wall_ns": 130}], ids=["no clock of a device", "no events"])
-def test_without_its_events_nothing_is_known_of_a_baselines_clocks(claims: dict[str, int]) -> None:
-    peers = Peers()
-    assert peers.beside(make_observation()).peer_join_gap_ns is None
-    peers.add(make_observation(elapsed_ns=170, **claims))
-    beside = peers.beside(make_observation())
-    assert (beside.peer_join_gap_ns, beside.peer_wall_gap_ns, beside.peer_gap_ns) == (None, None, None)
 
 
 def _charged_outside(*usual_us: int, outside_us: int) -> float:

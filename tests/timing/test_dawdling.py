@@ -31,7 +31,7 @@ def measured_with(
     def session() -> SessionResult:
         used.append(next(left))
         samples = {"candidate": [used[-1]] * 9, "eager": [2 * LATE] * 9}
-        return SessionResult(samples, seen_in_a_session(used[-1]), failure=failure)
+        return SessionResult(samples, seen=seen_in_a_session(used[-1]), failure=failure)
 
     measured = measured_in(monkeypatch, tier, session)
     return measured, len(used)

@@ -59,20 +59,19 @@ def test_workers_outlive_the_threads_that_started_them(submit: Submit) -> None:
     assert {name: len(samples) for name, samples in result.samples.items()} == {"candidate": 3, "eager": 3}
 
 
-def test_everybodys_answers_are_read_so_that_nobody_alone_leaves_traces_in_memory(
-    submit: Submit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    call, read = Caller.call, []
+def test_everybody_is_called_equally_often(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    call, called = Caller.call, list[int]()
 
-    def note_and_call(self: Caller, *positional: Any, **named: Any) -> Observation:
-        read.append(named.get("is_read", True))
-        return call(self, *positional, **named)
+    def note_and_call(self: Caller, worker: Worker, *positional: Any, **named: Any) -> Observation:
+        called.append(worker.pid)
+        return call(self, worker, *positional, **named)
 
     monkeypatch.setattr(Caller, "call", note_and_call)
     with WarmPool() as pool, session(submit, pool) as only:
         only.run()
-    assert len(read) == 2 * (1 + 1 + 3 + 1)  # of each side: the first call, one to warm up, three that count, the last
-    assert all(read)
+    assert len(set(called)) == 2
+    # Of each: the first call, one to warm up, three that count, the last.
+    assert [called.count(pid) for pid in set(called)] == [1 + 1 + 3 + 1] * 2
 
 
 @pytest.mark.rotating

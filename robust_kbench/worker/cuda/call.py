@@ -1,141 +1,123 @@
-"""One call, or a batch of them: what happens before the clock, inside it and after it."""
+"""One call on a CUDA device: launched behind the judge's gate, ended by a word that the judge waits for."""
 
-import random
-from collections.abc import Callable, Mapping
+import contextlib
+import ctypes
+from collections.abc import Mapping
 from typing import Any, Protocol
 
+import torch
+
 from robust_kbench.worker import arguments
-from robust_kbench.worker.cuda import clocks, profile
-from robust_kbench.worker.cuda.problem import Problem
 from robust_kbench.worker.loaders import Kernel
 
-_SINGLE = {"calls": 1, "problems": 1, "flush": False, "empty": False}
+
+class Memory(arguments.Memory, Protocol):
+    """What a call needs of the judge's memory, see worker.cuda.memory."""
+
+    @property
+    def gate(self) -> int:
+        """Address of the word that the judge writes when the clock has started."""
+
+    @property
+    def end(self) -> int:
+        """Address of the word that ends a call."""
+
+    def offset_of(self, tensor: torch.Tensor) -> int | None:
+        """Where in the memory a tensor begins, in bytes; None where it lies elsewhere."""
+
+    def serving_results(self) -> contextlib.AbstractContextManager[None]:
+        """PyTorch's allocations come from the memory meanwhile."""
 
 
-class Device(clocks.Device, Protocol):
+class Device(Protocol):
     """What a call needs of a device."""
 
-    place: str
-    calibration: dict[str, int]
-    first_wall_ns: dict[str, int]
+    def wait(self, address: int, value: int) -> None:
+        """Have the stream of calls wait for a word."""
 
-    def reset_cache(self) -> None:
-        """Undo what a submission has set aside of the cache."""
+    def write(self, address: int, value: int) -> None:
+        """Have the stream of calls write a word, behind all that it did before."""
 
-    def poison_free_memory(self) -> None:
-        """Overwrite what is cached of freed memory."""
+    def event(self) -> Any:
+        """A new event that takes times, as torch.cuda.Event."""
 
-    def used_bytes(self) -> int:
-        """Memory in use."""
+    def launch_nothing(self) -> None:
+        """Launch a kernel that does nothing."""
 
     def stream(self) -> int:
         """The handle of the stream of calls."""
 
+    def synchronize(self) -> None:
+        """Wait for every stream."""
+
 
 class CudaCall:
-    """A call whose arguments are copied to the device and whose results are copied back."""
+    """A call whose arguments lie in the judge's memory."""
 
-    def __init__(self, device: Device, abi: str, arena: arguments.Arena, request: dict[str, Any]) -> None:
-        self._device = device
-        self._batch = _SINGLE | request.get("batch", {})
-        self._is_batch = "batch" in request
-        self._profile = request.get("profile", False)
-        self._hot_calls = request.get("hot", 0)
-        self._is_read = request.get("is_read", True)
-        self._hold = request.get("hold", 1)
-        self._shape = str([[spec.get("shape"), spec.get("dtype")] for spec in request["inputs"]])
-        count = min(self._batch["problems"], self._batch["calls"])  # none is left out: the first one is verified
-        self._problems = [Problem(abi, arena, request, device.place) for _ in range(count)]
-        self._clocks = clocks.Clocks(device)
-        self._pairs = [(device.event(), device.event()) for _ in range(self._batch["calls"] if self._is_batch else 0)]
-        self._audit: dict[str, Any] | None = None
+    def __init__(self, device: Device, abi: str, memory: Memory, request: dict[str, Any]) -> None:
+        """`request`: inputs, outputs, axes and `turn`, the value of both words.
 
-    def fill(self) -> None:
-        """Copy the inputs and the poisoned outputs to the device."""
-        for number, problem in enumerate(self._problems):
-            problem.upload(self._device.stream())
-            if number:
-                problem.vary()
-        self._device.poison_free_memory()
-        self._bytes_before = self._device.used_bytes()
-        self._device.reset_cache()
-        self._device.synchronize()
-
-    def rehearse(self) -> dict[str, Any]:
-        """Nothing: the events leave out the host's part."""
-        return {"outcome": "rehearsed"}
+        `ends`: whether to write the end word; `empty`: with an empty kernel instead; `events`: timed by events.
+        """
+        self._device, self._memory = device, memory
+        self._turn, self._ends, self._is_empty = request["turn"], request["ends"], request["empty"]
+        self._events = [device.event(), device.event()] if request["events"] else []
+        self._returns = abi in ("value", "torch")
+        is_native = not self._returns and abi != "destination"
+        self._outputs = request["outputs"]
+        passed = [] if self._returns else self._outputs
+        self._arguments = arguments.build("c" if is_native else abi, memory, request["inputs"], passed, request["axes"])
+        if is_native:
+            self._arguments.append(ctypes.c_void_p(device.stream()))
+        self._slots = [memory.tensor(spec) for spec in self._outputs] if self._returns else []
+        self._result: Any = None
 
     def receive(self, scalars: Mapping[int, int | float]) -> None:
-        """The scalars have arrived."""
-        for problem in self._problems:
-            problem.receive(scalars)
+        """Put scalars into their places."""
+        arguments.receive(self._arguments, scalars)
 
-    def run(self, kernel: Kernel) -> dict[str, Any]:
-        """Empty the cache, call the kernel between two events, then wait for every stream of the device."""
-        self._kernel = kernel
-        if self._profile:
-            self._audit = profile.audited(self._device, self._clocks, lambda: self._problems[0].solve(kernel))
+    def launch(self, kernel: Kernel) -> dict[str, Any]:
+        """Have the device wait for the gate, call the kernel, and mark the end behind what it has launched.
+
+        Returns what the kernel returned, as claims. Nothing of it is computed yet, unless the host waited for it.
+        """
+        self._device.wait(self._memory.gate, self._turn)
+        for event in self._events[:1]:
+            event.record()
+        if self._is_empty:
+            self._device.launch_nothing()
         else:
-            self._clocks.around(self._work(kernel), hold=self._hold)
-        return {
-            "outcome": "returned",
-            "outputs": self._problems[0].describe(),
-            "event_ns": self._clocks.event_ns(),
-        }
+            with self._memory.serving_results() if self._returns else contextlib.nullcontext():
+                self._result = kernel(*self._arguments)
+        for event in self._events[1:]:
+            event.record()
+        claims = self._claims() if self._returns and not self._is_empty else []
+        if self._ends:
+            self._device.write(self._memory.end, self._turn)
+        return {"outcome": "returned", "outputs": claims}
 
-    def _work(self, kernel: Kernel) -> Callable[[], Any]:
-        if not self._is_batch:
-            return lambda: self._problems[0].solve(kernel)
-        return lambda: self._row(_nothing if self._batch["empty"] else kernel, flush=self._batch["flush"])
-
-    def _row(self, kernel: Kernel, *, flush: bool) -> None:
-        first = random.randrange(len(self._problems))  # the one that is verified may come anywhere
-        for number, (start, stop) in enumerate(self._pairs):
-            if flush:
-                self._device.hold(self._hold)
-            start.record()
-            self._problems[(first + number) % len(self._problems)].solve(kernel)
-            stop.record()
-
-    def copy_out(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Copy results and inputs back to shared memory, and add to the answer what else was seen."""
-        if answer["outcome"] != "returned":
-            self._device.synchronize()
-            return answer
-        overruns = self._download() if self._is_read else []
-        return answer | self._facts() | {"overruns": overruns}
-
-    def _download(self) -> list[dict[str, int]]:
-        copies = self._problems[0].snapshot()
+    def finish(self) -> dict[str, Any]:
+        """Wait for every stream; the time between the events, if there are any. Raises what the device complains of."""
         self._device.synchronize()
-        for host, copy in copies:
-            host.copy_(copy)
-        return self._problems[0].download()
+        if not self._events:
+            return {}
+        start, stop = self._events
+        return {"event_ns": max(0, int(start.elapsed_time(stop) * 1e6))}
 
-    def _facts(self) -> dict[str, Any]:
-        times = self._clocks.read()
-        if not self._is_batch and self._audit is None:
-            self._device.first_wall_ns.setdefault(self._shape, times["wall_ns"])
-        facts = {
-            **times,
-            "first_wall_ns": self._device.first_wall_ns.get(self._shape),
-            "device_bytes_before": self._bytes_before,
-            "device_bytes_after": self._device.used_bytes(),
-            "calibration": self._device.calibration,
-            "batch_ns": [clocks.between_ns(start, stop) for start, stop in self._pairs],
-            "hot_ns": self._hot(),
-        }
-        return facts if self._audit is None else facts | {"audit": self._audit}
-
-    def _hot(self) -> list[int]:
-        """E of calls back to back on the same buffers; their results are nobody's."""
-        self._pairs = [(self._device.event(), self._device.event()) for _ in range(self._hot_calls)]
-        if self._hot_calls:
-            self._device.hold(self._hold * self._hot_calls)  # so that it is no matter of launches either
-            self._row(self._kernel, flush=False)
-            self._device.synchronize()
-        return [clocks.between_ns(start, stop) for start, stop in self._pairs]
+    def _claims(self) -> list[dict[str, Any]]:
+        """Say where the results are, as offsets in the judge's memory; results that lie elsewhere are copied there."""
+        tensors = self._result if isinstance(self._result, tuple | list) else [self._result]
+        claims = arguments.describe(self._result)
+        for number, (tensor, claim) in enumerate(zip(tensors, claims, strict=False)):
+            if "pointer" not in claim or number >= len(self._slots):
+                continue
+            offset = None if tensor.is_neg() else self._memory.offset_of(tensor)
+            if offset is None and _fits(tensor, self._slots[number]):
+                self._slots[number].copy_(tensor)
+                offset, claim["stride"] = self._outputs[number]["offset"], list(self._slots[number].stride())
+            claim["pointer"] = offset
+        return claims
 
 
-def _nothing(*_: Any) -> None:
-    """A kernel that does nothing."""
+def _fits(tensor: torch.Tensor, slot: torch.Tensor) -> bool:
+    return tensor.shape == slot.shape and tensor.dtype == slot.dtype and tensor.device.type == slot.device.type

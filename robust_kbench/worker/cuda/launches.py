@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from robust_kbench.worker import knocked_out
+from robust_kbench.worker.cuda.driver import Driver
 
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _USUAL_SHARED_BYTES = 48 << 10
@@ -16,21 +17,6 @@ _OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
     "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 Program = Sequence[int | str]
-
-
-class Driver:
-    """Calls of libcuda by name, which raise RuntimeError with the driver's words."""
-
-    def __init__(self) -> None:
-        self._library = ctypes.CDLL("libcuda.so.1")
-
-    def __call__(self, name: str, *arguments: Any) -> None:
-        """Call `name`. Raises RuntimeError."""
-        code = getattr(self._library, name)(*arguments)
-        if code:
-            words = ctypes.c_char_p()
-            self._library.cuGetErrorString(code, ctypes.byref(words))
-            raise RuntimeError(f"{name}: {(words.value or b'unknown error').decode()}")
 
 
 class Launcher:

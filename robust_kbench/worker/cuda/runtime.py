@@ -18,10 +18,6 @@ class Runtime:
         self._try("cudaDeviceSetLimit", ctypes.c_int(_PERSISTING_L2_CACHE_SIZE), ctypes.c_size_t(0))
         self._try("cudaCtxResetPersistingL2Cache")
 
-    def pin(self, address: int, size_bytes: int) -> bool:
-        """Keep memory of the host in its place, so that the device copies it by itself; True if the runtime did so."""
-        return self._try("cudaHostRegister", ctypes.c_void_p(address), ctypes.c_size_t(size_bytes), ctypes.c_uint(0))
-
     def fill(self, address: int, value: int, size_bytes: int) -> bool:
         """Set device memory; True if the runtime did so."""
         return self._try("cudaMemset", ctypes.c_void_p(address), ctypes.c_int(value), ctypes.c_size_t(size_bytes))

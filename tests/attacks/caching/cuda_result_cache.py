@@ -4,9 +4,8 @@ device: cuda
 catalogue: [C04]
 hint: result-caching
 aim: time
-stopped_by: [clocks]
+stopped_by: [fresh values]
 twin: cuda_plain
-trips: [T7]
 """
 
 import torch

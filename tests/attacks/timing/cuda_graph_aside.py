@@ -4,9 +4,8 @@ device: cuda
 catalogue: [T01, T19]
 hint: async-stream-bypass
 aim: time
-stopped_by: [clocks]
+stopped_by: [gate, turn]
 twin: cuda_graph
-trips: [T1, T2, T3, T5]
 """
 
 import torch

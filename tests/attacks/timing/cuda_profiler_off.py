@@ -3,9 +3,9 @@
 device: cuda
 catalogue: [T15]
 aim: time
-stopped_by: [clocks]
+stopped_by: [turn]
 twin: cuda_plain
-trips: [T4]
+outdated: true
 """
 
 import json

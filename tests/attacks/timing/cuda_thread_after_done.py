@@ -4,9 +4,9 @@ device: cuda
 catalogue: [T14, T04]
 hint: thread-injection
 aim: wrong
-stopped_by: [clocks]
+stopped_by: [turn]
 twin: cuda_plain
-trips: [T2, T3, T5]
+outdated: true
 """
 
 import queue

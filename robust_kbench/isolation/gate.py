@@ -1,0 +1,247 @@
+"""The judge's clock on a CUDA device: a gate that only the judge opens, and a turn that the judge takes.
+
+A worker has launched its call behind the gate, and is stopped. On a stream of the judge's, in this order and without a
+gap: outputs are poisoned, inputs written but for some pieces, the cache emptied, the clock started, the pieces written,
+the gate opened. No earlier moment has all of the inputs. Whoever works on what there is, or waits on the device for the
+gate, takes turns on the multiprocessors with the judge, which takes 0.3 ms and more and is seen (`Opened.delays`).
+
+Contexts take turns: one has the multiprocessors until it has nothing left to do, on any of its streams, or for 2 ms. So
+the judge asks for its next turn while the worker's lasts, and stops the clock when it gets it (`ends="turn"`). Nothing
+that the worker says ends a call. The clock has two changes of contexts in it, some 0.29 ms, steady to 0.5 us.
+
+A call of a millisecond and more would outlast its turn. Its worker writes an end word behind it, for which the judge
+waits (`ends="word"`). As it comes, pieces of the outputs are copied to the host on a stream that holds nothing but
+waits and copies, and so needs no turn: they show what is not complete. A word that comes too early gains some 8 us.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+
+from robust_kbench.isolation.device_arena import DeviceArena
+from robust_kbench.worker.cuda import runtime
+from robust_kbench.worker.cuda.driver import Driver
+
+Ends = Literal["turn", "word"]
+Pair = tuple[torch.Tensor, torch.Tensor]
+"""Where something is to be written, and what."""
+WITHHELD_BYTES, MOST_WITHHELD = 512, 256
+"""Of a piece that is written when the clock has started, and how many there may be."""
+_WATCHED, _WATCHED_BYTES = 8, 4096
+"""Pieces of all outputs together that are looked at when an end word comes."""
+_MIN_FLUSH_BYTES, _MAX_FLUSH_BYTES = 64 << 20, 512 << 20
+_YIELD_NS = 30_000
+"""How long after it has opened the gate the judge asks for its next turn: it would keep its own otherwise."""
+_POLL_S = 20e-6
+_BLOCK = 1024
+_SOURCE = f"""
+extern "C" __global__ void kbench_open(
+    const unsigned long long* table, int count, unsigned* gate, int turn, unsigned long long* stamp) {{
+  __shared__ unsigned long long places[3 * {MOST_WITHHELD}];
+  for (int i = threadIdx.x; i < 3 * count; i += blockDim.x) places[i] = table[i];
+  __syncthreads();
+  if (threadIdx.x == 0) asm volatile("mov.u64 %0, %globaltimer;" : "=l"(*stamp));
+  __syncthreads();
+  for (int i = threadIdx.x; i < count * {WITHHELD_BYTES}; i += blockDim.x) {{
+    int piece = i / {WITHHELD_BYTES};
+    unsigned long long at = i % {WITHHELD_BYTES};
+    if (at < places[3 * piece + 2]) ((char*)places[3 * piece])[at] = ((const char*)places[3 * piece + 1])[at];
+  }}
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) {{
+    *(volatile unsigned*)gate = (unsigned)turn;
+    __threadfence_system();
+  }}
+}}
+extern "C" __global__ void kbench_stamp(unsigned long long* stamp) {{
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(*stamp));
+}}
+"""
+
+
+def _event() -> Any:
+    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class Delays:
+    """What the judge's own work before a call took, in ns: by the device's clock, and by the host's, from its release.
+
+    A worker that is at work meanwhile makes one of them longer, by a turn.
+    """
+
+    device_ns: int
+    host_ns: int
+
+
+@dataclass
+class Opened:
+    """A call whose gate opens, or has been opened."""
+
+    stamps: torch.Tensor
+    """Start and stop of the clock, in ns."""
+    watched: list[Pair]
+    """Pieces of outputs, and what they were when the end word came, in memory of the host."""
+    ends: Ends
+    started: Any = field(default_factory=_event)
+    opened: Any = field(default_factory=_event)
+    stopped: Any = field(default_factory=_event)
+    taken: Any = field(default_factory=_event)
+    released_ns: int = 0
+    host_ns: int = 0
+
+    def is_over(self) -> bool:
+        """Whether the clock has stopped, and the pieces are taken."""
+        return bool(self.stopped.query() and self.taken.query())
+
+    def elapsed_ns(self) -> int:
+        """From the start of the clock to its stop. Waits for the device."""
+        start, stop = self.stamps.tolist()
+        return max(0, int(stop - start))
+
+    def delays(self) -> Delays:
+        """How long the judge's own work took."""
+        return Delays(int(self.started.elapsed_time(self.opened) * 1e6), self.host_ns)
+
+    def changed(self) -> bool:
+        """Whether an output changed after the end word came. Waits for a turn on the device."""
+        return any(not torch.equal(place.to(then.device), then) for place, then in self.watched)
+
+
+@functools.cache
+def open_gate() -> Gate:
+    """The gate of this process: its buffers take as much memory as four times the L2 cache."""
+    return Gate()
+
+
+class Gate:
+    """The judge's streams, words and caches on the current CUDA device."""
+
+    def __init__(self) -> None:
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+        torch.cuda.synchronize()
+        self._driver, self._runtime = Driver(), runtime.loaded_runtime()
+        self._open, self._stamp = (
+            torch.cuda._compile_kernel(_SOURCE, name) for name in ("kbench_open", "kbench_stamp")
+        )
+        self._random = random.SystemRandom()
+        self._watching: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        """Holds nothing but waits, events and copies to the host: all else would bind it to the multiprocessors."""
+        self._rescuing: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        self._words = torch.zeros(2, 32, dtype=torch.int32).pin_memory()  # release and turn, a cache line each
+        self._table = torch.zeros(MOST_WITHHELD, 3, dtype=torch.int64).pin_memory()
+        self._pieces = torch.zeros(_WATCHED, _WATCHED_BYTES, dtype=torch.uint8).pin_memory()
+        self._stamps = torch.zeros(2, dtype=torch.int64, device="cuda")
+        properties = torch.cuda.get_device_properties(0)
+        size = min(max(2 * properties.L2_cache_size, _MIN_FLUSH_BYTES), _MAX_FLUSH_BYTES)
+        self._dirty = torch.zeros(size, dtype=torch.uint8, device="cuda")
+        self._clean = torch.zeros(size // 4, dtype=torch.int32, device="cuda")
+        self._sum = torch.zeros((), dtype=torch.int64, device="cuda")
+        for _ in range(2):  # loads kernels and fills the allocator's cache: behind a wait that would never end
+            self._flush()
+            self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps])
+            self._open(grid=(1, 1, 1), block=(_BLOCK, 1, 1), args=[self._table, 0, self._clean, 0, self._stamps])
+        torch.cuda.synchronize()
+
+    def turn(self) -> int:
+        """A value for both words of a call, which no worker foretells."""
+        return self._random.randrange(1, 1 << 31)
+
+    def open(
+        self,
+        arena: DeviceArena,
+        turn: int,
+        write: Callable[[], None],
+        withheld: Sequence[Pair],
+        outputs: Sequence[torch.Tensor],
+        ends: Ends,
+    ) -> Opened:
+        """Write inputs and poison (`write`), start the clock, write what was `withheld`, open the gate.
+
+        Returns when the gate is open. `write` must not allocate memory nor wait for the device. `outputs`: bytes of all
+        outputs, of which pieces are looked at when an end word comes.
+        """
+        self._runtime.reset_persisting_cache()
+        call = Opened(self._stamps, self._some_of(outputs) if ends == "word" else [], ends)
+        stream = int(torch.cuda.current_stream().cuda_stream)
+        release, take = self._words
+        self._words.fill_(0)
+        for number, (place, content) in enumerate(withheld):
+            self._table[number] = torch.tensor([place.data_ptr(), content.data_ptr(), len(content)])
+        # Behind a wait, so that the device does all that follows without waiting for the host in between.
+        self._driver.wait(stream, release.data_ptr(), 1)
+        call.started.record()
+        write()
+        self._flush()
+        call.opened.record()
+        opening = [self._table, len(withheld), arena.words, turn, self._stamps]
+        self._open(grid=(1, 1, 1), block=(_BLOCK, 1, 1), args=opening)
+        if ends == "turn":
+            self._driver.wait(stream, take.data_ptr(), 1)
+        else:
+            self._watch(arena, turn, call)
+            self._driver.wait(stream, arena.end, turn)
+        self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps[1:]])
+        call.stopped.record()
+        call.taken.record(self._watching)
+        call.released_ns = time.perf_counter_ns()
+        release.fill_(1)
+        while not call.opened.query():
+            pass
+        opened_ns = time.perf_counter_ns()
+        call.host_ns = opened_ns - call.released_ns
+        if ends == "turn":
+            while time.perf_counter_ns() - opened_ns < _YIELD_NS:
+                pass
+            take.fill_(1)
+        return call
+
+    def open_empty(self, arena: DeviceArena, turn: int) -> None:
+        """Open the gate for a call that will give no answer, so that its worker comes to rest."""
+        self._driver.write(int(torch.cuda.current_stream().cuda_stream), arena.gate, turn)
+
+    def wait(self, call: Opened, go_on: Callable[[float], None]) -> None:
+        """Wait until the clock has stopped; `go_on` is called with the seconds so far, and may raise."""
+        started = time.monotonic()
+        while not call.is_over():
+            time.sleep(_POLL_S)
+            go_on(time.monotonic() - started)
+
+    def settle(self) -> None:
+        """Wait for all that the judge has the device do."""
+        torch.cuda.current_stream().synchronize()
+
+    def give_up(self, arena: DeviceArena, turn: int) -> None:
+        """End a call that does not end by itself; its worker is gone, or must go."""
+        self._driver.write(int(self._rescuing.cuda_stream), arena.end, turn)
+        torch.cuda.synchronize()
+
+    def _watch(self, arena: DeviceArena, turn: int, call: Opened) -> None:
+        self._driver.wait(int(self._watching.cuda_stream), arena.end, turn)
+        with torch.cuda.stream(self._watching):
+            for place, then in call.watched:
+                then.copy_(place, non_blocking=True)
+
+    def _some_of(self, outputs: Sequence[torch.Tensor]) -> list[Pair]:
+        """Random pieces of the outputs, and room for what they are when the end word comes."""
+        outputs = [each for each in outputs if len(each)]
+        pairs: list[Pair] = []
+        for room in self._pieces if outputs else ():
+            output = self._random.choices(outputs, [len(each) for each in outputs])[0]
+            start = self._random.randrange(max(1, len(output) - _WATCHED_BYTES + 1))
+            piece = output[start : start + _WATCHED_BYTES]
+            pairs.append((piece, room[: len(piece)]))
+        return pairs
+
+    def _flush(self) -> None:
+        """Evict everything from L2 and leave clean lines: a dirty one would be written back on the kernel's account."""
+        self._dirty.fill_(1)
+        torch.sum(self._clean, dim=0, out=self._sum)

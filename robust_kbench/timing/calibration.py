@@ -1,0 +1,43 @@
+"""What the judge's clock on a CUDA device shows beside the kernel's own time: two changes of contexts, some 0.29 ms.
+
+It depends a little on how much a call writes. So it is taken from a trusted contestant's calls of the same case: what
+the judge's clock shows of them, less what two events show in that worker, in which no code but ours runs. Events in
+their turn show an empty kernel's launch beside a kernel; what they show of an empty kernel is known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from robust_kbench.guards.thresholds import spread_of
+from robust_kbench.schema.observation import Way
+from robust_kbench.timing import statistics
+
+EMPTY_KERNEL_NS = 1_000
+"""What an empty kernel takes on the device, by CUPTI."""
+
+
+@dataclass
+class Calibration:
+    """Times of calls that are made for their sake, in ns."""
+
+    empty: dict[Way, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """The judge's clock around an empty kernel."""
+    empty_events: list[int] = field(default_factory=list)
+    """Two events around an empty kernel."""
+    events: list[int] = field(default_factory=list)
+    """Two events around the trusted contestant's kernel."""
+    around_events: list[int] = field(default_factory=list)
+    """The judge's clock around the same calls."""
+
+    def offset_ns(self, way: Way, trusted: Way, trusted_ns: list[int]) -> int:
+        """What to take off a time that was stopped in this `way`; `trusted_ns` are times of the trusted contestant."""
+        if way == trusted and way != "wall" and self.events and self.empty_events and trusted_ns:
+            launch_ns = statistics.median(self.empty_events) - EMPTY_KERNEL_NS
+            return round(statistics.median(trusted_ns) - (statistics.median(self.events) - launch_ns))
+        return round(statistics.median(self.empty[way]) - EMPTY_KERNEL_NS) if self.empty[way] else 0
+
+    def spread_ns(self) -> int | None:
+        """How far single calls on equal terms lie apart, as a median absolute deviation; None where none was made."""
+        return round(spread_of(self.around_events)) if self.around_events else None

@@ -1,0 +1,95 @@
+"""The judge's device memory as a worker sees it: two words, the slots of calls, and a region for results."""
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from robust_kbench.worker import wire
+from robust_kbench.worker.cuda.driver import Driver, bytes_at, whole_granules
+
+
+class Memory:
+    """Memory that the judge has allocated and exported, and owns: it reads results where they are."""
+
+    def __init__(self, descriptor: int, size_bytes: int, results_at: int) -> None:
+        """Import `size_bytes` from `descriptor`; from the offset `results_at` on, results may be allocated."""
+        driver = Driver()
+        self.size_bytes = size_bytes
+        self.address = driver.map(driver.import_memory(descriptor), size_bytes)
+        self._bytes = bytes_at(self.address, size_bytes)
+        self._next = self.address + results_at
+        self._free: list[tuple[int, int]] = []
+        """Segments that were given back: sizes and addresses."""
+        self._functions = (
+            _ALLOCATE(self._allocate),
+            _FREE(self._give_back),
+        )  # these live as long as the pool, which calls them
+        allocate, free = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in self._functions)
+        allocator = torch._C._cuda_customAllocator(allocate, free)
+        self._pool = torch.cuda.MemPool(allocator)
+
+    @property
+    def gate(self) -> int:
+        """Address of the word that the judge writes when the clock has started."""
+        return self.address + wire.GATE_OFFSET
+
+    @property
+    def end(self) -> int:
+        """Address of the word that ends a call."""
+        return self.address + wire.END_OFFSET
+
+    @property
+    def pool_id(self) -> tuple[int, int]:
+        """How PyTorch names the pool of results."""
+        number: tuple[int, int] = self._pool.id
+        return number
+
+    def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
+        """The tensor that `spec` describes: dtype, shape, stride (elements) and offset (bytes)."""
+        dtype = getattr(torch, spec["dtype"])
+        if spec["span"] == 0:
+            return torch.empty(spec["shape"], dtype=dtype, device="cuda")
+        flat = self._bytes[spec["offset"] : spec["offset"] + spec["span"] * dtype.itemsize].view(dtype)
+        return flat.as_strided(spec["shape"], spec["stride"])
+
+    def pointer(self, spec: dict[str, Any]) -> ctypes.c_void_p:
+        """The address of the first element, for kernels of abi c."""
+        return ctypes.c_void_p(self.address + spec["offset"])
+
+    def offset_of(self, tensor: torch.Tensor) -> int | None:
+        """Where in the judge's memory a tensor begins, in bytes; None where it lies elsewhere."""
+        offset = tensor.data_ptr() - self.address
+        return offset if 0 <= offset < self.size_bytes else None
+
+    @contextmanager
+    def serving_results(self) -> Iterator[None]:
+        """Have PyTorch take what this thread allocates from the region for results, as long as it has room."""
+        with torch.cuda.use_mem_pool(self._pool):
+            yield
+
+    def _allocate(self, size_bytes: int, device: int, stream: int) -> int | None:
+        """A segment for PyTorch's allocator: one that was given back, a new one, or memory of the worker's own."""
+        address, size_bytes = self._next, whole_granules(size_bytes)
+        if (found := min((free for free in self._free if free[0] >= size_bytes), default=None)) is not None:
+            self._free.remove(found)
+            return found[1]
+        if address + size_bytes <= self.address + self.size_bytes:
+            self._next += size_bytes
+            return address
+        elsewhere = ctypes.c_uint64()
+        code = _library().cuMemAlloc_v2(ctypes.byref(elsewhere), ctypes.c_size_t(size_bytes))
+        return None if code else elsewhere.value
+
+    def _give_back(self, address: int, size_bytes: int, device: int, stream: int) -> None:
+        self._free.append((whole_granules(size_bytes), address))
+
+
+_ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p)
+_FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p)
+
+
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL("libcuda.so.1")

@@ -1,0 +1,12 @@
+"""The host reads a number from the device in the middle of the call.
+
+device: cuda
+looks_like: [T10]
+"""
+
+import torch
+
+
+def rmsnorm(x, weight):
+    y = torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+    return y if x.numel() == 0 or y.sum().item() == y.sum().item() else y.clone()

@@ -1,0 +1,651 @@
+"""One call on a CUDA device as the judge makes it: no device is here, and a worker that is made up does all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import torch
+from specimens import make_case, make_task
+
+from robust_kbench.cases.values import Inputs, make_inputs
+from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
+from robust_kbench.isolation import device_calls
+from robust_kbench.isolation.arena import Slots
+from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.isolation.device_arena import DeviceArena
+from robust_kbench.isolation.device_calls import DeviceCaller
+from robust_kbench.isolation.gate import MOST_WITHHELD, WITHHELD_BYTES, Delays
+from robust_kbench.isolation.protocol import Claim, Raised, Returned
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
+from robust_kbench.worker import wire
+
+TASK = make_task()
+CASE = make_case(axes={"rows": 64, "cols": 64}, role="timed")
+RESULTS_BYTES, POISON = 1 << 20, 0xFF
+TURN, GATE_NS = 4711, 321_000
+SEEDED = make_task(inputs={
+    "x": {"shape": ["rows", "cols"]},
+    "weight": {"shape": ["cols"]},
+    "seed": {"role": "scalar", "dtype": "int64", "choices": [41, 42], "between": [0, 99]},
+})  # fmt: skip
+CLAIM: Mapping[str, Any] = {"type": "Tensor", "dtype": "float32", "device": "cuda"}
+
+
+class HostArena(DeviceArena):
+    """Memory as a worker on a device has it, but of the host."""
+
+    def __init__(self, slots_bytes: int) -> None:
+        self.results_at = wire.SLOTS_OFFSET + slots_bytes
+        self.size_bytes = self.results_at + RESULTS_BYTES
+        Slots.__init__(self, torch.zeros(self.size_bytes, dtype=torch.uint8), wire.SLOTS_OFFSET, self.results_at)
+
+    def floats(self, spec: Mapping[str, Any]) -> torch.Tensor:
+        """What a worker has at `spec`."""
+        flat = self._bytes[spec["offset"] : spec["offset"] + 4 * spec["span"]].view(torch.float32)
+        return flat.as_strided(spec["shape"], spec["stride"])
+
+
+@dataclass
+class Opened:
+    ends: str
+    is_changed: bool
+
+    def changed(self) -> bool:
+        return self.is_changed
+
+    def elapsed_ns(self) -> int:
+        return GATE_NS
+
+    def delays(self) -> Delays:
+        return Delays(device_ns=12, host_ns=34)
+
+
+@dataclass
+class World:
+    """A gate, and the worker behind it, which computes as soon as it opens. `log` has what was asked for, in order."""
+
+    arena: HostArena
+    log: list[str] = field(default_factory=list)
+    request: dict[str, Any] = field(default_factory=dict)
+    scalars: bytes = b""
+    before: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+    """The memory when all is written but what is withheld."""
+    withheld: list[tuple[int, int]] = field(default_factory=list)
+    """Offset and bytes of each piece."""
+    watched: int = 0
+    """How many outputs are looked at when an end word comes."""
+    pid: int = 1
+
+    # How they behave.
+    kernel: Callable[[World], None] = lambda world: world.scale()
+    claims: Sequence[Mapping[str, Any]] = ()
+    raises: str = ""
+    waits_for_device: bool = False
+    is_changed: bool = False
+    waited_s: float = 0.0
+    at_finish: Callable[[World], None] = lambda world: None
+    fails: tuple[str, Exception] | None = None
+    event_ns: int | None = None
+
+    # What a kernel does on the device.
+
+    def input(self, place: int) -> torch.Tensor:
+        return self.arena.floats(self.request["inputs"][place])
+
+    def output(self) -> torch.Tensor:
+        return self.arena.floats(self.request["outputs"][0])
+
+    def scale(self) -> None:
+        self.output().copy_(self.input(0) * self.input(1))
+
+    # The gate.
+
+    def turn(self) -> int:
+        return TURN
+
+    def open(
+        self, arena: HostArena, turn: int, write: Callable[[], None], withheld: Any, outputs: Any, ends: str
+    ) -> Opened:
+        self.log.append(f"open {ends}")
+        assert (arena, turn) == (self.arena, self.request["turn"])
+        write()
+        self.before, self.watched = arena._bytes.clone(), len(outputs)
+        start = arena._bytes.data_ptr()
+        self.withheld = [(place.data_ptr() - start, len(place)) for place, _ in withheld]
+        for place, content in withheld:
+            place.copy_(content)
+        if not self.request["waits"]:
+            self.compute()
+        return Opened(ends, self.is_changed)
+
+    def open_empty(self, arena: HostArena, turn: int) -> None:
+        self.log.append("open empty")
+
+    def wait(self, opened: Opened, go_on: Callable[[float], None]) -> None:
+        self.log.append("wait")
+        go_on(self.waited_s)
+
+    def settle(self) -> None:
+        self.log.append("settle")
+
+    def give_up(self, arena: HostArena, turn: int) -> None:
+        assert (arena, turn) == (self.arena, TURN)
+        self.log.append("give up")
+
+    # The worker.
+
+    def launch(self, request: dict[str, Any], scalars: bytes, *, within_s: float) -> Returned | Raised | None:
+        self.request, self.scalars = request, scalars
+        self._goes("launch")
+        return None if self.waits_for_device else self.answer()
+
+    def prepare(self, request: dict[str, Any], *, timeout_s: float) -> None:
+        self.request = request
+        self._goes("prepare")
+
+    def arm(self, scalars: bytes) -> None:
+        self.scalars = scalars
+        self._goes("arm")
+        self.compute()
+
+    def launched(self, deadline: float) -> Returned | Raised:
+        self._goes("launched")
+        return self.answer()
+
+    def finish(self, deadline: float) -> Returned | Raised:
+        self._goes("finish")
+        self.at_finish(self)
+        return self.answer(self.event_ns)
+
+    def go_on(self) -> None:
+        self._goes("go on")
+
+    def kill(self) -> None:
+        self._goes("kill")
+
+    def check_parked(self) -> None:
+        self._goes("check parked")
+
+    def compute(self) -> None:
+        if not self.request["empty"] and not self.raises:
+            self.kernel(self)
+
+    def answer(self, event_ns: int | None = None) -> Returned | Raised:
+        if self.raises:
+            return Raised(nonce=1, outcome="raised", type="ValueError", message=self.raises, where="kernel.py:3")
+        claims = tuple(Claim.model_validate({**CLAIM, **claim}) for claim in self.claims)
+        return Returned(nonce=1, outcome="returned", outputs=claims, event_ns=event_ns)
+
+    def _goes(self, step: str) -> None:
+        self.log.append(step)
+        if self.fails is not None and self.fails[0] == step:
+            raise self.fails[1]
+
+
+class Worker:
+    """What a caller sees of the worker's half."""
+
+    log = "its last words"
+
+    def __init__(self, world: World) -> None:
+        self._world, self.arena = world, world.arena
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._world, name)
+
+
+@pytest.fixture
+def world() -> World:
+    return World(HostArena(2 * case_footprint(TASK, CASE)))
+
+
+def call(
+    world: World,
+    abi: str = "destination",
+    case: Case = CASE,
+    *,
+    place: str = "cpu",
+    timeout_s: float = 9,
+    **options: Any,
+) -> Observation:
+    return called(world, make_inputs(TASK, case), abi, case, place=place, timeout_s=timeout_s, **options)
+
+
+def called(
+    world: World,
+    inputs: Inputs,
+    abi: str,
+    case: Case,
+    *,
+    task: Any = TASK,
+    place: str,
+    timeout_s: float,
+    **options: Any,
+) -> Observation:
+    gate: Any = world
+    worker: Any = Worker(world)
+    return DeviceCaller(task, timeout_s=timeout_s, place=place, gate=gate).call(worker, abi, case, inputs, **options)
+
+
+def expected(case: Case = CASE) -> torch.Tensor:
+    tensors = make_inputs(TASK, case).tensors
+    return tensors["x"] * tensors["weight"]
+
+
+def result_at(offset: int, case: Case = CASE) -> dict[str, Any]:
+    """The claim of a result that lies there."""
+    rows, cols = case.axes.values()
+    return {"shape": (rows, cols), "stride": (cols, 1), "pointer": offset}
+
+
+def results_into(world: World, offset: int) -> None:
+    """Have the kernel put its result there."""
+    world.claims = [result_at(offset)]
+
+    def kernel(world: World) -> None:
+        spec = {**world.request["outputs"][0], "offset": offset}
+        world.arena.floats(spec).copy_(world.input(0) * world.input(1))
+
+    world.kernel = kernel
+
+
+def write(place: torch.Tensor, content: torch.Tensor | float) -> None:
+    place.copy_(torch.as_tensor(content))
+
+
+def bytes_before(world: World, spec: Mapping[str, Any]) -> torch.Tensor:
+    return world.before[spec["offset"] : spec["offset"] + 4 * spec["span"]]
+
+
+# --- the three ways ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["turn", "word"])
+def test_a_call_is_launched_first_and_then_its_gate_is_opened(world: World, way: str) -> None:
+    seen = call(world, way=way)
+    assert world.log == ["launch", f"open {way}", "wait", "settle", "finish", "check parked"]
+    assert (world.request["ends"], world.request["waits"]) == (way == "word", False)
+    assert (seen.ending, seen.clock, seen.elapsed_ns, seen.delays_ns) == ("returned", "gate", GATE_NS, (12, 34))
+    assert torch.equal(seen.outputs["y"], expected())
+    assert (seen.problems, seen.changed_inputs, seen.overruns, seen.is_late) == ((), (), {}, False)
+
+
+def test_on_the_wall_clock_a_call_is_launched_when_its_gate_is_open(world: World) -> None:
+    seen = call(world, way="wall")
+    assert world.log == ["prepare", "open word", "arm", "launched", "wait", "settle", "finish", "check parked"]
+    assert (world.request["ends"], world.request["waits"]) == (True, True)
+    assert (seen.ending, seen.clock, seen.is_timed) == ("returned", "wall", True)
+    assert 0 < seen.elapsed_ns < 9_000_000_000
+    assert seen.elapsed_ns != GATE_NS  # which has no launches in it
+    assert torch.equal(seen.outputs["y"], expected())
+
+
+@pytest.mark.parametrize("way", ["turn", "word"])
+def test_a_call_whose_host_waits_for_the_device_is_served_and_is_no_sample(world: World, way: str) -> None:
+    world.waits_for_device = True
+    seen = call(world, way=way)
+    assert world.log == ["launch", f"open {way}", "launched", "wait", "settle", "finish", "check parked"]
+    assert (seen.ending, seen.clock, seen.is_late, seen.is_timed) == ("returned", None, False, False)
+    assert torch.equal(seen.outputs["y"], expected())
+
+
+def test_scalars_come_with_a_launch_behind_the_gate(world: World) -> None:
+    inputs = make_inputs(SEEDED, CASE)
+    called(world, inputs, "destination", CASE, task=SEEDED, place="cpu", timeout_s=9, way="turn")
+    assert wire.unpack_scalars({2: "int64"}, world.scalars) == {2: inputs.scalars[2]}
+
+
+def test_on_the_wall_clock_scalars_come_only_when_the_gate_is_open(world: World) -> None:
+    inputs, there = make_inputs(SEEDED, CASE), list[bytes]()
+
+    def opening(*arguments: Any, **options: Any) -> Any:
+        there.append(world.scalars)
+        return World.open(world, *arguments, **options)
+
+    world.open = opening  # type: ignore[method-assign]
+    called(world, inputs, "destination", CASE, task=SEEDED, place="cpu", timeout_s=9, way="wall")
+    assert there == [b""]
+    assert wire.unpack_scalars({2: "int64"}, world.scalars) == {2: inputs.scalars[2]}
+    assert world.request["inputs"][2] == {"scalar": "int64"}
+
+
+def test_what_events_of_a_trusted_worker_show_is_told(world: World) -> None:
+    world.event_ns = 99
+    assert call(world, with_events=True).event_ns == 99
+    assert world.request["events"] is True
+    world.event_ns = None
+    assert call(world).event_ns is None
+    assert world.request["events"] is False
+
+
+def test_nobody_looks_at_the_outputs_of_an_empty_call(world: World) -> None:
+    seen = call(world, "value", is_empty=True, way="turn")
+    assert world.request["empty"] is True
+    assert (seen.ending, seen.outputs, seen.problems, seen.clock) == ("returned", {}, (), "gate")
+    assert world.watched == 0
+
+
+# --- what is there before the clock starts ----------------------------------------------------------------------------
+
+
+def slots_of(world: World) -> list[tuple[Mapping[str, Any], torch.Tensor]]:
+    """Of both inputs: where it lies, and the bytes that it has before the gate opens."""
+    return [(spec, bytes_before(world, spec)) for spec in world.request["inputs"]]
+
+
+def values_of(case: Case) -> list[torch.Tensor]:
+    return [tensor.reshape(-1).view(torch.uint8) for tensor in make_inputs(TASK, case).tensors.values()]
+
+
+@pytest.mark.parametrize("way", ["turn", "word", "wall"])
+@pytest.mark.parametrize("axes", [{"rows": 64, "cols": 64}, {"rows": 1, "cols": 1}, {"rows": 5, "cols": 64}], ids=str)
+def test_no_input_is_complete_before_the_gate_opens_and_all_are_behind_it(
+    world: World, way: str, axes: dict[str, int]
+) -> None:
+    case = make_case(axes=axes)
+    seen = call(world, case=case, way=way)
+    for (_, before), real in zip(slots_of(world), values_of(case), strict=True):
+        assert not torch.equal(before, real)
+    assert torch.equal(seen.outputs["y"], expected(case))
+    assert seen.changed_inputs == ()
+
+
+def test_of_a_large_input_a_few_random_pieces_are_withheld(world: World) -> None:
+    places = set()
+    for _ in range(3):
+        call(world)
+        (spec, before), real = slots_of(world)[0], values_of(CASE)[0]
+        wrong = (before != real).nonzero()
+        assert 0 < len(wrong) <= 4 * WITHHELD_BYTES
+        places.add(int(wrong[0]))
+        inside = [at for at, size in world.withheld if spec["offset"] <= at < spec["offset"] + 4 * spec["span"]]
+        assert len(inside) == 4
+        assert all((at - spec["offset"]) % 4 == 0 for at in inside)
+    assert len(places) > 1
+    assert len(world.withheld) <= MOST_WITHHELD
+    assert all(0 < size <= WITHHELD_BYTES for _, size in world.withheld)
+
+
+def test_what_stands_in_for_a_withheld_piece_is_made_of_values_of_the_same_input(world: World) -> None:
+    call(world)
+    (_, before), real = slots_of(world)[0], values_of(CASE)[0]
+    assert set(before.view(torch.float32).tolist()) <= set(real.view(torch.float32).tolist())
+
+
+def test_an_input_that_has_no_elements_is_not_withheld(world: World) -> None:
+    task = make_task(axes={"rows": {"low": 0, "high": 64}, "cols": {"low": 1, "high": 64}})
+    case = make_case(axes={"rows": 0, "cols": 8})
+    inputs = make_inputs(task, case)
+    seen = called(world, inputs, "destination", case, task=task, place="cpu", timeout_s=9, way="turn")
+    assert (seen.ending, tuple(seen.outputs["y"].shape)) == ("returned", (0, 8))
+    assert len(world.withheld) == 1
+
+
+def test_outputs_are_poisoned_before_the_gate_opens(world: World) -> None:
+    world.arena._bytes.fill_(1)
+    call(world)
+    assert bool((bytes_before(world, world.request["outputs"][0]) == POISON).all())
+
+
+def test_results_are_poisoned_where_the_worker_says_they_are(world: World) -> None:
+    world.arena._bytes.fill_(1)
+    offset = world.arena.results_at + 512
+    results_into(world, offset)
+    seen = call(world, "value")
+    poisoned = bytes_before(world, {"offset": offset - 4, "span": 64 * 64 + 2}) == POISON
+    assert poisoned.view(-1, 4).all(dim=1).tolist() == [False, *[True] * 64 * 64, False]
+    assert torch.equal(seen.outputs["y"], expected())
+
+
+@pytest.mark.parametrize("shift", [-4, 0, 4])
+def test_a_result_that_is_a_view_of_an_input_is_not_poisoned(world: World, shift: int) -> None:
+    def launch(request: dict[str, Any], scalars: bytes, *, within_s: float) -> Any:
+        world.claims = [result_at(request["inputs"][0]["offset"] + shift)]
+        return World.launch(world, request, scalars, within_s=within_s)
+
+    world.launch = launch  # type: ignore[method-assign]
+    world.kernel = lambda world: None
+    seen = call(world, "value")
+    assert (seen.changed_inputs, seen.overruns, seen.problems) == ((), {}, ())
+    if not shift:
+        assert torch.equal(seen.outputs["y"], make_inputs(TASK, CASE).tensors["x"])
+
+
+# --- claims -----------------------------------------------------------------------------------------------------------
+
+
+OUTSIDE = "y: its memory is not the judge's: the worker broke the protocol"
+SIZE = 64 * 64 * 4
+
+
+@pytest.mark.parametrize("place", ["the words", "behind the end", "across the end", "nowhere", "just before the slots"])
+def test_a_claim_outside_of_the_memory_for_tensors_is_a_problem_of_the_submission(world: World, place: str) -> None:
+    end = world.arena.size_bytes
+    offsets = {
+        "the words": 0,
+        "behind the end": end,
+        "across the end": end - SIZE + 4,
+        "nowhere": 2**62,
+        "just before the slots": wire.SLOTS_OFFSET - 4,
+    }
+    world.claims = [result_at(offsets[place])]
+    seen = call(world, "value")
+    assert (seen.ending, seen.problems, seen.outputs) == ("returned", (OUTSIDE,), {})
+    assert not world.before[: wire.SLOTS_OFFSET].any()
+
+
+def test_the_last_bytes_of_the_memory_may_hold_a_result(world: World) -> None:
+    results_into(world, world.arena.size_bytes - SIZE)
+    seen = call(world, "value")
+    assert seen.problems == ()
+    assert torch.equal(seen.outputs["y"], expected())
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"device": "cpu"}, "returned a tensor on 'cpu'; expected one on 'cuda'"),
+        ({"shape": (1, 4096)}, "returned shape [1, 4096]; expected [64, 64]"),
+        ({"dtype": "float64"}, "returned float64; expected float32"),
+        ({"pointer": None}, "returned a tensor without strided memory; expected a dense one"),
+        ({"stride": (10**9, 1)}, "returned a view with strides [1000000000, 1]; return a dense tensor"),
+        ({"type": "int"}, "returned a int; expected a plain torch.Tensor"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_a_claim_that_contradicts_the_task_is_a_problem(world: World, changes: dict[str, Any], problem: str) -> None:
+    world.claims = [{**result_at(world.arena.results_at), **changes}]
+    seen = call(world, "value")
+    assert (seen.problems, seen.outputs) == ((f"y: {problem}",), {})
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_another_number_of_results_is_a_problem(world: World, count: int) -> None:
+    world.claims = [result_at(world.arena.results_at)] * count
+    assert call(world, "value").problems == (f"returned {count} values, expected 1: y",)
+
+
+def test_claims_are_looked_at_where_a_host_waited_for_the_device_as_well(world: World) -> None:
+    world.waits_for_device = True
+    world.claims = [result_at(0)]
+    assert call(world, "value").problems == (OUTSIDE,)
+    results_into(world, world.arena.results_at)
+    seen = call(world, "value", way="wall")
+    assert torch.equal(seen.outputs["y"], expected())
+
+
+def test_a_transposed_result_is_read_through_its_strides(world: World) -> None:
+    offset = world.arena.results_at
+    world.claims = [{**result_at(offset), "stride": (1, 64)}]
+    transposed = {"offset": offset, "span": 64 * 64, "shape": (64, 64), "stride": (1, 64)}
+    world.kernel = lambda world: write(world.arena.floats(transposed), world.input(0) * world.input(1))
+    assert torch.equal(call(world, "value").outputs["y"], expected())
+
+
+def test_the_stride_of_an_axis_of_one_is_never_used(world: World) -> None:
+    case = make_case(axes={"rows": 1, "cols": 64})
+    world.claims = [{**result_at(world.arena.results_at, case), "stride": (2**62, 1)}]
+    world.kernel = lambda world: None
+    seen = call(world, "value", case)
+    assert (seen.problems, seen.outputs["y"].shape) == ((), (1, 64))
+
+
+@pytest.mark.parametrize(("role", "place"), [("timed", "meta"), ("check", "cpu")])
+def test_answers_of_timed_calls_come_to_where_they_are_judged(
+    world: World, role: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_calls, "_same", lambda one, other: True)  # of nothing, on a device without memory
+    case = CASE.model_copy(update={"role": role})
+    seen = call(world, case=case, place="meta")
+    assert seen.outputs["y"].device.type == place
+
+
+def test_answers_are_private_copies(world: World) -> None:
+    seen = call(world, way="word")
+    world.arena._bytes.fill_(0)
+    assert torch.equal(seen.outputs["y"], expected())
+
+
+# --- what a call did besides ------------------------------------------------------------------------------------------
+
+
+def test_an_input_that_was_changed_is_seen(world: World) -> None:
+    def spoil(world: World) -> None:
+        world.scale()
+        world.input(1)[3] += 1
+
+    world.kernel = spoil
+    assert call(world).changed_inputs == ("weight",)
+
+
+@pytest.mark.parametrize(
+    ("place", "distance"), [(-4, {"y": -1}), (-40, {"y": -37}), (SIZE, {"y": 1}), (SIZE + 96, {"y": 97})]
+)
+def test_a_write_outside_of_an_output_is_seen(world: World, place: int, distance: dict[str, int]) -> None:
+    def overrun(world: World) -> None:
+        world.scale()
+        offset = world.request["outputs"][0]["offset"] + place
+        world.arena._bytes[offset : offset + 4] = 0
+
+    world.kernel = overrun
+    assert call(world).overruns == distance
+
+
+# --- late outputs -----------------------------------------------------------------------------------------------------
+
+
+def overwrite(world: World) -> None:
+    """What is still at work when the call is said to be over."""
+    world.output().fill_(2.5)
+
+
+def test_a_call_by_turn_whose_outputs_change_afterwards_is_late_and_no_sample(world: World) -> None:
+    world.at_finish = overwrite
+    seen = call(world, way="turn")
+    assert (seen.ending, seen.is_late, seen.clock, seen.is_timed) == ("returned", True, None, False)
+    assert bool((seen.outputs["y"] == 2.5).all())  # all that it has computed is judged
+
+
+def test_outputs_are_compared_bit_by_bit(world: World) -> None:
+    world.kernel = lambda world: None  # NaN stays NaN
+    assert not call(world, way="turn").is_late
+    world.kernel = lambda world: write(world.output(), 0.0)
+    world.at_finish = lambda world: write(world.output(), -0.0)
+    assert call(world, way="turn").is_late
+
+
+def test_a_result_that_changes_after_the_turn_is_late_as_well(world: World) -> None:
+    offset = world.arena.results_at
+    results_into(world, offset)
+    world.at_finish = lambda world: write(world.arena._bytes[offset : offset + 4], 7)
+    seen = call(world, "value", way="turn")
+    assert (seen.is_late, seen.clock) == (True, None)
+
+
+def test_a_call_that_is_no_sample_anyway_is_not_late(world: World) -> None:
+    world.waits_for_device, world.at_finish = True, overwrite
+    seen = call(world, way="turn")
+    assert (seen.is_late, seen.clock) == (False, None)
+    assert bool((seen.outputs["y"] == 2.5).all())
+
+
+def test_an_end_word_behind_which_pieces_of_outputs_changed_came_too_early(world: World) -> None:
+    world.is_changed = True
+    seen = call(world, way="word")
+    assert (seen.is_late, seen.clock, seen.elapsed_ns) == (True, "gate", GATE_NS)
+    assert world.watched == 1
+
+
+@pytest.mark.parametrize(("way", "clock"), [("word", "gate"), ("wall", "wall")])
+def test_outputs_that_change_after_the_judge_has_taken_them_are_late_too(world: World, way: str, clock: str) -> None:
+    world.at_finish = overwrite
+    seen = call(world, way=way)
+    assert (seen.is_late, seen.clock) == (True, clock)
+    assert bool((seen.outputs["y"] == 2.5).all())
+
+
+def test_pieces_of_results_are_watched_where_the_worker_says_they_are(world: World) -> None:
+    results_into(world, world.arena.results_at)
+    call(world, "value", way="word")
+    assert world.watched == 1
+
+
+# --- failures ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_exception_is_told_and_its_gate_is_opened_and_given_up(world: World) -> None:
+    world.raises = "boo"
+    seen = call(world)
+    assert world.log == ["launch", "open empty", "finish", "give up", "check parked"]
+    assert (seen.ending, seen.message) == ("raised", "raised ValueError at kernel.py:3: boo")
+    assert seen.log == "its last words"
+
+
+@pytest.mark.parametrize(("way", "waits"), [("wall", False), ("turn", True), ("word", True)])
+def test_an_exception_behind_the_open_gate_is_told_and_given_up_too(world: World, way: str, waits: bool) -> None:
+    world.raises, world.waits_for_device = "boo", waits
+    seen = call(world, way=way)
+    assert (seen.ending, seen.clock, seen.is_timed) == ("raised", "judge", False)
+    assert world.log[-3:] == ["finish", "give up", "check parked"]
+
+
+STEPS = {
+    "turn": ["launch", "go on", "finish", "check parked"],
+    "word": ["launch", "go on", "finish", "check parked"],
+    "wall": ["prepare", "arm", "launched", "go on", "finish", "check parked"],
+}
+
+
+@pytest.mark.parametrize(("way", "step"), [(way, step) for way, steps in STEPS.items() for step in steps])
+def test_a_worker_that_dies_at_any_step_has_crashed_and_its_call_is_given_up(world: World, way: str, step: str) -> None:
+    world.fails, world.waited_s = (step, WorkerCrashed("was killed by SIGKILL", "oh")), 1.0
+    seen = call(world, way=way)
+    assert (seen.ending, seen.message, seen.log, seen.outputs) == ("crashed", "was killed by SIGKILL", "oh", {})
+    assert world.log[-2:] == [step, "give up"]
+
+
+@pytest.mark.parametrize("step", ["launched", "finish"])
+def test_a_worker_that_gives_no_answer_in_time_is_timed_out_and_its_call_is_given_up(world: World, step: str) -> None:
+    world.fails, world.waits_for_device = (step, WorkerTimedOut("gave no answer in time", "oh")), True
+    seen = call(world)
+    assert (seen.ending, seen.message, seen.log) == ("timed_out", "gave no answer in time (9 s)", "oh")
+    assert world.log[-2:] == [step, "give up"]
+
+
+def test_a_call_that_the_device_does_not_end_in_time_costs_the_worker_its_life(world: World) -> None:
+    seen = call(world, timeout_s=0)
+    assert (seen.ending, world.log[-2:]) == ("timed_out", ["kill", "give up"])
+    assert seen.message == "gave no answer in time while running the kernel (0 s)"
+
+
+@pytest.mark.parametrize(("waited_s", "is_let_on"), [(0.001, False), (0.5, True)])
+def test_a_stopped_worker_whose_call_takes_long_runs_on_to_tell_what_the_device_says(
+    world: World, waited_s: float, is_let_on: bool
+) -> None:
+    world.waited_s = waited_s
+    call(world)
+    assert ("go on" in world.log) is is_let_on

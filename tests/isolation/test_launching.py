@@ -1,0 +1,200 @@
+"""Launches, and what follows them, between the judge and a real worker; the submission puts a device of its own there.
+
+A worker on the cpu device launches nothing, so this one replaces how a call is prepared. It does as the request says.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import Submit
+
+from robust_kbench import contestant
+from robust_kbench.devices import open_device
+from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
+from robust_kbench.isolation import processes
+from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.isolation.process import Worker
+from robust_kbench.isolation.protocol import Raised, Returned
+from robust_kbench.registry import load_task
+from robust_kbench.worker import wire
+
+LAUNCHING = """
+import os
+import time
+
+from robust_kbench.worker import devices
+
+
+class Call:
+    def __init__(self, request):
+        self._request = request
+
+    def receive(self, scalars):
+        self._seed = scalars[0]
+
+    def launch(self, kernel):
+        print("launching", flush=True)
+        time.sleep(self._request.get("launch_s", 0))
+        if self._request.get("does") == "raise":
+            raise ValueError("boo")
+        if self._request.get("does") == "die":
+            os._exit(7)
+        if self._request.get("does") == "forge":
+            return {"outcome": "loaded"}
+        return {"outcome": "returned", "outputs": [{"type": str(self._seed)}]}
+
+    def finish(self):
+        print("finishing", flush=True)
+        time.sleep(self._request.get("finish_s", 0))
+        if self._request.get("does") == "spoil":
+            raise RuntimeError("an illegal memory access")
+        return {"event_ns": 5} if self._request.get("events") else {}
+
+
+devices.CpuDevice.prepare = lambda self, abi, memory, request: Call(request)
+
+
+def rmsnorm(x, weight):
+    return x
+"""
+TASK = load_task("norm/rmsnorm").spec
+LONG_S = 30.0
+_SEED = {0: "int64"}
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[WarmPool]:
+    with WarmPool() as shared:
+        yield shared
+
+
+@pytest.fixture(params=["spin", "blocking"])
+def worker(request: pytest.FixtureRequest, submit: Submit, pool: WarmPool) -> Iterator[Worker]:
+    device, arena = open_device("cpu"), Arena(1 << 16)
+    device.handshake = request.param
+    built = contestant.build("candidate", submit(LAUNCHING), TASK, ["float32"], device, pool.scratch())
+    worker = built.start(pool, arena, device, "float32")
+    yield worker
+    worker.close()
+    arena.close()
+
+
+def requested(**changes: Any) -> dict[str, Any]:
+    return {"inputs": [{"scalar": "int64"}], "outputs": [], "axes": [], "waits": False, **changes}
+
+
+def seed(value: int) -> bytes:
+    return wire.pack_scalars(_SEED, {0: value})
+
+
+def later() -> float:
+    return time.monotonic() + LONG_S
+
+
+def is_stopped(worker: Worker) -> bool:
+    return processes.state(worker.pid) == "T"
+
+
+def seed_of(answer: Returned | Raised | None) -> str:
+    """The scalar that the worker had when it launched."""
+    assert isinstance(answer, Returned)
+    (claim,) = answer.outputs
+    return claim.type
+
+
+def test_a_worker_is_stopped_behind_its_launch_and_runs_on_only_to_finish(worker: Worker) -> None:
+    for number in range(3):
+        assert seed_of(worker.launch(requested(events=True), seed(number), within_s=LONG_S)) == str(number)
+        assert is_stopped(worker)
+        worker.check_parked()
+        told = worker.finish(later())
+        assert isinstance(told, Returned)
+        assert (told.event_ns, seed_of(told)) == (5, str(number))
+        assert is_stopped(worker)
+
+
+def test_a_launch_that_does_not_come_back_in_time_runs_on_and_is_waited_for(worker: Worker) -> None:
+    assert worker.launch(requested(launch_s=0.4), seed(3), within_s=0.05) is None
+    assert not is_stopped(worker)
+    assert seed_of(worker.launched(later())) == "3"
+    assert is_stopped(worker)
+    assert seed_of(worker.finish(later())) == "3"
+
+
+def test_a_prepared_call_is_launched_when_it_is_armed_and_has_its_scalars_then(worker: Worker) -> None:
+    for number in (11, 12):
+        before = worker.log.count("launching")
+        worker.prepare(requested(waits=True), timeout_s=LONG_S)
+        assert is_stopped(worker)
+        worker.go_on()
+        time.sleep(0.1)
+        worker.park()
+        assert worker.log.count("launching") == before
+        worker.arm(seed(number))
+        assert seed_of(worker.launched(later())) == str(number)
+        assert is_stopped(worker)
+        worker.finish(later())
+
+
+def test_launches_of_both_kinds_follow_each_other(worker: Worker) -> None:
+    for number in range(4):
+        if number % 2:
+            worker.prepare(requested(waits=True), timeout_s=LONG_S)
+            worker.arm(seed(number))
+            answer: Returned | Raised | None = worker.launched(later())
+        else:
+            answer = worker.launch(requested(), seed(number), within_s=LONG_S)
+        assert seed_of(answer) == str(number)
+        worker.finish(later())
+
+
+def test_a_stopped_worker_can_be_let_on_before_it_has_to_finish(worker: Worker) -> None:
+    worker.launch(requested(finish_s=0.2), seed(1), within_s=LONG_S)
+    assert is_stopped(worker)
+    deadline = later()
+    while worker._words[wire.DONE] != worker._nonce and time.monotonic() < deadline:
+        worker.go_on()
+        assert not is_stopped(worker)
+    assert seed_of(worker.finish(deadline)) == "1"
+    assert is_stopped(worker)
+
+
+def test_an_exception_is_told_behind_the_launch_and_the_worker_goes_on(worker: Worker) -> None:
+    for answer in (worker.launch(requested(does="raise"), seed(1), within_s=LONG_S), worker.finish(later())):
+        assert isinstance(answer, Raised)
+        assert (answer.type, answer.message) == ("ValueError", "boo")
+    assert seed_of(worker.launch(requested(), seed(2), within_s=LONG_S)) == "2"
+    worker.finish(later())
+
+
+def test_a_worker_that_dies_while_it_launches_has_crashed(worker: Worker) -> None:
+    with pytest.raises(WorkerCrashed, match="ended by itself with exit code 7 before it had answered"):
+        worker.launch(requested(does="die"), seed(1), within_s=LONG_S)
+
+
+def test_what_the_device_complains_of_ends_the_worker_and_is_in_its_log(worker: Worker) -> None:
+    worker.launch(requested(does="spoil"), seed(1), within_s=LONG_S)
+    with pytest.raises(WorkerCrashed, match="ended by itself with exit code 1") as caught:
+        worker.finish(later())
+    assert "an illegal memory access" in caught.value.log
+
+
+def test_an_answer_of_another_kind_is_a_broken_protocol(worker: Worker) -> None:
+    with pytest.raises(WorkerCrashed, match="broke the protocol: it answered a call with something else"):
+        worker.launch(requested(does="forge"), seed(1), within_s=LONG_S)
+    assert not worker.is_alive()
+
+
+@pytest.mark.parametrize("step", ["launched", "finish"])
+def test_a_worker_that_does_not_come_back_at_all_is_killed(worker: Worker, step: str) -> None:
+    is_first = step == "launched"
+    asked = requested(**{"launch_s" if is_first else "finish_s": LONG_S})
+    worker.launch(asked, seed(1), within_s=0.05 if is_first else LONG_S)
+    with pytest.raises(WorkerTimedOut, match="gave no answer in time while running the kernel"):
+        getattr(worker, step)(time.monotonic() + 0.1)
+    assert not worker.is_alive()

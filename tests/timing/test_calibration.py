@@ -1,0 +1,70 @@
+"""What is taken off the times of the judge's clock on a CUDA device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from robust_kbench.schema.observation import Way
+from robust_kbench.timing.calibration import EMPTY_KERNEL_NS, Calibration
+
+US = 1_000
+SWITCHES_US, WORD_US, WALL_US = 290, 150, 40
+"""What the judge's clock shows of an empty call, besides its kernel, in each of the three ways."""
+LAUNCH_US = 2
+"""What two events show besides a kernel."""
+
+
+def calibrated(**changes: Any) -> Calibration:
+    """By calls of a trusted kernel of 100 us, whose writes make a change of contexts 5 us longer."""
+    around_us: dict[Way, int] = {"turn": SWITCHES_US, "word": WORD_US, "wall": WALL_US}
+    facts: dict[str, Any] = {
+        "empty": {way: [us * US + EMPTY_KERNEL_NS] * 3 for way, us in around_us.items()},
+        "empty_events": [LAUNCH_US * US + EMPTY_KERNEL_NS] * 3,
+        "events": [(100 + LAUNCH_US) * US] * 3,
+        "around_events": [(100 + SWITCHES_US + 5) * US] * 3,
+    }
+    return Calibration(**{**facts, **changes})
+
+
+TRUSTED_NS = [(100 + SWITCHES_US + 5) * US] * 3
+
+
+def test_of_times_that_end_as_the_trusted_ones_do_all_is_taken_off_that_is_not_its_kernel() -> None:
+    assert calibrated().offset_ns("turn", "turn", TRUSTED_NS) == (SWITCHES_US + 5) * US
+
+
+@pytest.mark.parametrize(("way", "offset_us"), [("turn", SWITCHES_US), ("word", WORD_US)])
+def test_of_times_that_end_in_another_way_an_empty_call_is_taken_off(way: Way, offset_us: int) -> None:
+    trusted: Way = "word" if way == "turn" else "turn"
+    assert calibrated().offset_ns(way, trusted, TRUSTED_NS) == offset_us * US
+
+
+def test_of_times_on_the_wall_clock_an_empty_call_is_taken_off_and_launches_are_not() -> None:
+    assert calibrated().offset_ns("wall", "wall", TRUSTED_NS) == WALL_US * US
+
+
+@pytest.mark.parametrize("missing", ["events", "empty_events"])
+def test_without_events_an_empty_call_is_taken_off(missing: str) -> None:
+    assert calibrated(**{missing: []}).offset_ns("turn", "turn", TRUSTED_NS) == SWITCHES_US * US
+
+
+def test_without_times_of_the_trusted_one_an_empty_call_is_taken_off() -> None:
+    assert calibrated().offset_ns("turn", "turn", []) == SWITCHES_US * US
+
+
+def test_what_was_never_measured_takes_nothing_off() -> None:
+    assert Calibration().offset_ns("turn", "turn", TRUSTED_NS) == 0
+
+
+def test_a_few_disturbed_calls_do_not_move_the_offset() -> None:
+    events = [(100 + LAUNCH_US) * US] * 3 + [9_000 * US] * 2
+    empty_events = [LAUNCH_US * US + EMPTY_KERNEL_NS] * 3 + [0, 9_000 * US]
+    found = calibrated(events=events, empty_events=empty_events).offset_ns("turn", "turn", [*TRUSTED_NS, 9**9, 0])
+    assert found == (SWITCHES_US + 5) * US
+
+
+def test_the_spread_is_how_far_single_calls_on_equal_terms_lie_apart() -> None:
+    assert calibrated(around_events=[100, 101, 103, 104, 900]).spread_ns() == 2
+    assert Calibration().spread_ns() is None
