@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import FloatDType, Precision, Task
 
 LOAD_TIMEOUT_S = 60.0
-_BUILD_THREADS = 2
+_BUILD_THREADS = max(2, min(8, (os.cpu_count() or 2) // 2))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from robust_kbench.timing.statistics import Ratio, Verdict, middle
 _MIN_MARGIN = 0.005
 _UNKNOWN_MARGIN = 0.02  # where no control ran
 _HANDSHAKE_US = 0.2  # to and fro of the judge's clock: what differs by less is the same
+_WORKERS_US = 1.0  # by which the clock on a CUDA device differs between workers; the mean of sessions by less
+_RESOLVED = 10
 _STEP_US = 0.001  # of the clock: no median is below it
 
 
@@ -37,6 +39,15 @@ class CaseScore:
     measured: Measured = field(repr=False, compare=False)
     floor_us: float | None = None
     hot_us: float | None = None
+    resolution_us: float = _HANDSHAKE_US
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether it takes ten times as long as what the clock of a CUDA device tells apart; else it is not ranked.
+
+        A processor's clock is the judge's own, and the margin allows for what little it adds.
+        """
+        return self.resolution_us <= _HANDSHAKE_US or self.medians_us[CANDIDATE] >= _RESOLVED * self.resolution_us
 
     @property
     def sessions(self) -> tuple[tuple[float, ...], ...]:
@@ -70,16 +81,26 @@ class DtypeScore:
     cases: tuple[CaseScore, ...]
 
     @property
+    def is_resolved(self) -> bool:
+        """Whether the clock resolves any of the cases: none of the others counts beside one that it does."""
+        return any(case.is_resolved for case in self.cases)
+
+    @property
+    def counted(self) -> tuple[CaseScore, ...]:
+        """Those that the speedup is a mean of."""
+        return tuple(case for case in self.cases if case.is_resolved) or self.cases
+
+    @property
     def speedup(self) -> Ratio:
-        """Against the fastest baseline of each case."""
+        """Against the fastest baseline of each case that counts."""
         return statistics.geometric_mean_of(
-            [case.speedup for case in self.cases], [case.medians for case in self.cases]
+            [case.speedup for case in self.counted], [case.medians for case in self.counted]
         )
 
     @property
     def margin(self) -> float:
-        """The largest of the cases'."""
-        return max(case.margin for case in self.cases)
+        """The largest of those cases'."""
+        return max(case.margin for case in self.counted)
 
     @property
     def verdict(self) -> Verdict:
@@ -169,10 +190,11 @@ def _scored(timing: Timing, case: Measured, noise: float | None) -> CaseScore:
         speedup=speedups[chosen[0]] if len(set(chosen)) == 1 else _mixed(case, chosen),
         speedups=speedups,
         medians_us=medians_us,
-        margin=_margin(noise, medians_us[CANDIDATE]),
+        margin=_margin(noise, medians_us[CANDIDATE], resolution_us(timing)),
         chosen=chosen,
         measured=case,
         floor_us=timing.floor_us,
+        resolution_us=resolution_us(timing),
         hot_us=next((s.hot_us[CANDIDATE] for s in timing.sessions if CANDIDATE in s.hot_us), None),
     )
 
@@ -201,8 +223,15 @@ def _chosen(case: Measured) -> tuple[str, ...]:
     return tuple(min(case.baselines, key=lambda name: typical(name, number)) for number in range(count))
 
 
-def _margin(noise: float | None, median_us: float) -> float:
-    least = max(_MIN_MARGIN, _HANDSHAKE_US / median_us)
+def resolution_us(timing: Timing) -> float:
+    """What the judge's clock tells apart, in us: on a CUDA device the constant in it differs from worker to worker."""
+    if all(session.clock_spread_ns is None for session in timing.sessions):
+        return _HANDSHAKE_US
+    return _WORKERS_US / math.sqrt(len(timing.sessions))
+
+
+def _margin(noise: float | None, median_us: float, resolution_us: float) -> float:
+    least = max(_MIN_MARGIN, resolution_us / median_us)
     return max(least, _UNKNOWN_MARGIN if noise is None else noise)
 
 

@@ -136,7 +136,8 @@ def _speed(case: CaseScore) -> Iterator[str]:
     floor = f"   {case.floor_share:.0%} of the floor's speed" if case.floor_share is not None else ""
     hot = f"   {case.hot_us:.1f} us hot" if case.hot_us is not None else ""
     against = f"{case.speedup} {case.fastest}, {case.verdict}{beside}"
-    yield f"  speed     {case.dtype} {axes}   {time}   {against}{floor}{hot}"
+    short = "" if case.is_resolved else f"   too short to be ranked: the clock tells {case.resolution_us:.2g} us apart"
+    yield f"  speed     {case.dtype} {axes}   {time}   {against}{floor}{hot}{short}"
 
 
 def _noise(record: RunRecord, margin: float) -> Iterator[str]:

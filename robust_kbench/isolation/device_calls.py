@@ -19,7 +19,7 @@ from robust_kbench.isolation.gate import MOST_WITHHELD, WITHHELD_BYTES, Ends, Ga
 from robust_kbench.isolation.process import Worker
 from robust_kbench.isolation.protocol import Claim, Raised, Returned
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.observation import Observation, Way
 from robust_kbench.schema.task import Task
 from robust_kbench.worker import wire
 
@@ -29,8 +29,6 @@ _PATIENCE_S = 0.02
 """How long a stopped worker's call may take before the worker runs on: only it can tell that the device has failed."""
 _WITHHELD = 4
 """Pieces of each input that are written last, if there are not too many inputs."""
-Way = Literal["turn", "word", "wall"]
-"""How the clock is stopped, see isolation.gate; "wall": by the host, which launches when the inputs are there."""
 
 
 @dataclass
@@ -188,11 +186,13 @@ class DeviceCaller(Placing):
             size = min(len(content), WITHHELD_BYTES)
             starts = (len(content) - size) // item.slot.itemsize + 1
             for _ in range(count if starts > 1 else min(size, 1)):
-                start, other = (self._random.randrange(starts) * item.slot.itemsize for _ in range(2))
+                place = self._random.randrange(starts)
+                start = place * item.slot.itemsize
+                other = (place + self._random.randrange(1, max(2, starts))) % starts * item.slot.itemsize
                 decoy = content[other : other + size] if starts > 1 else content.roll(size // 2)
                 withheld.append((memory[start : start + size], content[start : start + size]))
                 decoys.append((memory[start : start + size], decoy))
-        return withheld, decoys
+        return withheld[:MOST_WITHHELD], decoys[:MOST_WITHHELD]
 
     def _is_input(self, call: DeviceCall, name: str) -> bool:
         """Whether a result lies in an input's memory, as a view does."""
@@ -244,13 +244,13 @@ class DeviceCaller(Placing):
         case = call.case
         place = self._judging_place if case.role == "timed" else "cpu"
         outputs = self._taken(call, place)
-        slots = {name: item.slot for name, item in call.placed.items()} | call.slots
-        changed = [name for name, it in call.placed.items() if not torch.equal(self._bytes_of(it.slot), it.content)]
-        overruns = self._arena.overruns(slots)
+        changed, overruns = self._damage(call)
         has_changed = opened.changed()
         self._gate.settle()
         told = call.worker.finish(call.deadline)
         final = self._taken(call, place)
+        more = self._damage(call)  # what a call that has outlasted its turn did later
+        changed, overruns = list(dict.fromkeys([*changed, *more[0]])), {**overruns, **more[1]}
         is_late = clock is not None and _is_late(has_changed, outputs, final)
         if is_late and opened.ends == "turn":
             clock = None  # it has outlasted the worker's turn
@@ -268,6 +268,12 @@ class DeviceCaller(Placing):
             event_ns=told.event_ns if isinstance(told, Returned) else None,
             is_late=is_late,
         )
+
+    def _damage(self, call: DeviceCall) -> tuple[list[str], dict[str, int]]:
+        """Inputs that are not what they were, and writes outside of tensors."""
+        slots = {name: item.slot for name, item in call.placed.items()} | call.slots
+        changed = [name for name, it in call.placed.items() if not torch.equal(self._bytes_of(it.slot), it.content)]
+        return changed, self._arena.overruns(slots)
 
     def _taken(self, call: DeviceCall, place: str) -> dict[str, torch.Tensor]:
         if call.is_empty:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import random
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -116,9 +117,17 @@ class Opened:
         return any(not torch.equal(place.to(then.device), then) for place, then in self.watched)
 
 
-@functools.cache
+_opening = threading.Lock()
+
+
 def open_gate() -> Gate:
-    """The gate of this process: its buffers take as much memory as four times the L2 cache."""
+    """The gate of this process, whose buffers take four times as much memory as the L2 cache. Any thread may ask."""
+    with _opening:
+        return _only_gate()
+
+
+@functools.cache
+def _only_gate() -> Gate:
     return Gate()
 
 

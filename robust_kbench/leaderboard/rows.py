@@ -76,7 +76,7 @@ def rows(
     for each in runs:
         left_out = _why_left_out(each, trusted)
         for dtype, line in each.scores.items():
-            counts = each.is_rankable and line.speedup is not None and not left_out
+            counts = each.is_rankable and line.speedup is not None and line.is_resolved and not left_out
             key = (each.task, each.device, dtype, each.submission_digest, left_out)
             histories.setdefault(key, []).append(_Run(each, line, counts))
     published = (_published(history, key[-1]) for key, history in histories.items())

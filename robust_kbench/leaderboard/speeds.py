@@ -53,6 +53,7 @@ class DtypeLine(NamedTuple):
     hot_us: float | None = None
     floor_share: float | None = None
     sol_score: float | None = None
+    is_resolved: bool = True
 
 
 class Speeds(NamedTuple):
@@ -129,6 +130,7 @@ def _binding(case: CaseScore) -> Binding:
 def _timed(line: DtypeLine, scored: DtypeScore, bindings: Sequence[Binding]) -> DtypeLine:
     speedup, margin, fastest = scored.speedup, scored.margin, scored.fastest
     return line._replace(
+        is_resolved=scored.is_resolved,
         verdict=speedup.verdict(margin).value,
         speedup=speedup,
         margin=margin,

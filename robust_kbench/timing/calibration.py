@@ -31,6 +31,11 @@ class Calibration:
     around_events: list[int] = field(default_factory=list)
     """The judge's clock around the same calls."""
 
+    def forget(self) -> None:
+        """Forget the calls of the trusted contestant, as others or otherwise ended ones take their place."""
+        self.events.clear()
+        self.around_events.clear()
+
     def offset_ns(self, way: Way, trusted: Way, trusted_ns: list[int]) -> int:
         """What to take off a time that was stopped in this `way`; `trusted_ns` are times of the trusted contestant."""
         if way == trusted and way != "wall" and self.events and self.empty_events and trusted_ns:

@@ -125,11 +125,11 @@ def _measure_case(
         measured.seen += result.seen
         measured.results += result.results
         measured.findings += result.findings
-        measured.clocks.add(result.clock)
         if result.failure:
             measured.failure = f"{case}: {result.failure}"
             return
         sessions.append(result.as_record(repeated))
+        measured.clocks.add(result.clock)
         logs.append(result.logs())
     measured.timings.append(Timing(axes=case.axes, dtype=case.dtype, sessions=tuple(sessions)))
 

@@ -57,7 +57,7 @@ _WAY_CALLS, _EMPTY_CALLS = 3, 7
 _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
 """Of calls that end by the judge's turn, which comes after 2 ms at the latest, and of those that end by a word of the
 worker's; two changes of contexts included."""
-_SOME_ROUNDS, _MOST_UNCOUNTED = 4, 0.25
+_SOME_ROUNDS, _MOST_UNCOUNTED, _MOST_ROUNDS = 4, 0.25, 2
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
 _DRAWN_FOR = (CANDIDATE, CONTROL)
 """Who gets values of its own in a round. The baselines, sources of ours, share others: drawing costs more than a call.
@@ -186,17 +186,18 @@ class TimingSession:
                 self._go_by_the_wall_clock()
                 rounds = 0
                 continue
-            stop = self._plan.stop(self._result.logs(), rounds, time.monotonic() - started)
-            if stop is not None:
-                self._result.stop = stop
+            kept = len(self._result.samples[CANDIDATE])  # rounds that do not count are no grounds to stop
+            stop = self._plan.stop(self._result.logs(), kept, time.monotonic() - started)
+            if stop is not None or rounds >= _MOST_ROUNDS * self._plan.max_rounds:
+                self._result.stop = stop or "rounds"
                 break
         if not all(self._result.samples.values()):
             self._say_why_none_counts(rounds)
 
     def _say_why_none_counts(self, rounds: int) -> None:
         """Blame the candidate where its outputs are never complete in time. Raises HarnessError elsewhere."""
-        if any(seen.is_late for seen in self._result.seen):
-            self._result.failure = "its outputs change after the end of the call, in every call"
+        if 2 * sum(seen.is_late for seen in self._result.seen) >= rounds:
+            self._result.failure = "its outputs change after the end of the call, time and again"
             return
         raise HarnessError(f"{self._case}: none of {rounds} rounds counts: {self._disturbance() or 'no call ends'}")
 
@@ -231,6 +232,8 @@ class TimingSession:
 
     def _forget_samples(self) -> None:
         self._unlaunched = 0
+        if self._calibration is not None:
+            self._calibration.forget()
         for samples in self._result.samples.values():
             samples.clear()
 
@@ -245,10 +248,7 @@ class TimingSession:
 
     def _trusted_call(self, way: Way, *, is_empty: bool = False, with_events: bool = False) -> Observation:
         """A call in the worker of somebody trusted that is no sample. Raises HarnessError where it gives no answer."""
-        trusted = next((each for each in self._contestants if each.name == EAGER), self._contestants[-1])
-        if trusted.name != self._result.trusted and self._calibration is not None:
-            self._result.trusted = trusted.name
-            self._calibration.events.clear()
+        trusted = self._trusted
         case, inputs = self._draw(self._some_distribution())
         worker = self._workers[trusted.name]
         options: dict[str, Any] = {"way": way, "is_empty": is_empty, "with_events": with_events}
@@ -256,6 +256,16 @@ class TimingSession:
         if seen.ending != "returned":
             raise HarnessError(f"a call of {trusted.name} that calibrates the clock gave no answer: {seen.message}")
         return seen
+
+    @property
+    def _trusted(self) -> Contestant:
+        """Whose calls calibrate the clock: eager PyTorch, or another baseline where that is left out."""
+        baselines = [each for each in self._contestants if each.name != CANDIDATE]
+        chosen = next((each for each in baselines if each.name == EAGER), baselines[-1])
+        if chosen.name != self._result.trusted and self._calibration is not None:
+            self._result.trusted = chosen.name
+            self._calibration.forget()
+        return chosen
 
     def _disturbance(self) -> str:
         """Why the samples must not count: somebody else's work on the device during calls of baselines."""
@@ -294,7 +304,7 @@ class TimingSession:
             assert elapsed_ns is not None
             self._result.samples[name].append(elapsed_ns)
         if self._calibration is not None and not self._is_wall:
-            seen = self._trusted_call(self._ways[self._result.trusted], with_events=True)
+            seen = self._trusted_call(self._ways[self._trusted.name], with_events=True)
             if seen.event_ns and seen.clock is not None:
                 self._calibration.events.append(seen.event_ns)
                 self._calibration.around_events.append(seen.elapsed_ns)

@@ -125,7 +125,8 @@ class _Session:
             answer = _raised(error)
         self._answer(nonce, answer)
         self._signal(wire.READY, nonce)
-        self._answer(nonce, answer | call.finish())  # what it raises has spoilt the context, and ends this process
+        told = call.finish()  # what it raises has spoilt the context, and ends this process
+        self._answer(nonce, answer if answer["outcome"] == "raised" else answer | told)
         self._signal(wire.DONE, nonce)
         self._kept = call  # so that the next results lie elsewhere
 

@@ -31,7 +31,7 @@ BINDINGS: Sequence[tuple[tuple[str, str], dict[str, int]]] = (
     (SOFTMAX, {"rows": 1024, "cols": 65024}),
     (MATMUL, {"m": 2048, "n": 2048, "k": 2048}),
 )
-EQUAL_SESSIONS, PLANTED_TRIALS = 6, 10
+EQUAL_SESSIONS, PLANTED_TRIALS = 4, 10
 _PLANTED = 0.03
 _CYCLES_PER_US = 1_700
 _SLEEPS = """import torch

@@ -246,8 +246,8 @@ def test_who_is_long_only_until_it_counts_ends_by_turn_and_has_no_sample_by_word
     caller = Caller(long_until_it_counts)
     result = run(caller)
     assert caller.ways("before")["candidate"][-1] == "word"
-    assert caller.ways()["candidate"] == ["word", *["turn"] * (ROUNDS - 1)]
-    assert counts(result) == {ROUNDS - 1}
+    assert caller.ways()["candidate"] == ["word", *["turn"] * ROUNDS]
+    assert counts(result) == {ROUNDS}
     assert scored(result)["candidate"] == {80 * US}
 
 
@@ -293,9 +293,11 @@ def test_a_host_that_waits_again_and_again_puts_everybody_on_the_wall_clock_and_
     assert scored(result)["eager"] == {SHORT + HOST_NS}
 
 
-def test_a_host_that_waits_now_and_then_costs_the_rounds_in_which_it_does() -> None:
-    result = run(Caller(waiting("candidate", 2, 5)))
-    assert (result.clock, counts(result)) == ("gate", {ROUNDS - 2})
+def test_rounds_in_which_a_host_waits_now_and_then_are_made_up_for() -> None:
+    caller = Caller(waiting("candidate", 2, 5))
+    result = run(caller)
+    assert (result.clock, counts(result)) == ("gate", {ROUNDS})
+    assert len(caller.ways()["candidate"]) == ROUNDS + 2
 
 
 # --- which rounds count -----------------------------------------------------------------------------------------------
@@ -323,30 +325,40 @@ def test_a_round_in_which_somebody_has_no_sample_counts_for_nobody(name: str, ch
 
     result = run(Caller(tamper))
     for samples in result.samples.values():
-        assert [sample - samples[0] for sample in samples] == [n for n in range(ROUNDS) if n != 3]
+        assert [sample - samples[0] for sample in samples] == [n for n in range(ROUNDS + 1) if n != 3]
 
 
 def test_calls_that_outlast_the_judges_turn_put_nobody_on_the_wall_clock() -> None:
     result = run(Caller(changed("candidate", *range(0, ROUNDS, 2), **LATE)))
-    assert (result.clock, counts(result)) == ("gate", {ROUNDS // 2})
+    assert (result.clock, counts(result)) == ("gate", {ROUNDS})
     assert sum(seen.is_late for seen in result.seen) == ROUNDS // 2
 
 
 def test_a_candidate_whose_outputs_are_never_complete_in_time_has_failed() -> None:
-    result = run(Caller(changed("candidate", *range(ROUNDS), **LATE)))
-    assert result.failure == "its outputs change after the end of the call, in every call"
+    result = run(Caller(changed("candidate", *range(2 * ROUNDS), **LATE)))
+    assert result.failure == "its outputs change after the end of the call, time and again"
+
+
+def test_a_candidate_is_not_blamed_for_one_late_call_among_those_that_others_held_up() -> None:
+    def tamper(asked: Asked, seen: Observation) -> Observation:
+        held_up = changed("eager", *range(2 * ROUNDS), **HELD_UP)(asked, seen)
+        return changed("candidate", 3, **LATE)(asked, held_up)
+
+    with pytest.raises(HarnessError, match="others had the device"):
+        run(Caller(tamper))
 
 
 def test_a_session_in_which_others_held_up_every_round_is_nobodys_measurement() -> None:
-    words = f"none of {ROUNDS} rounds counts: others had the device before {ROUNDS} calls of baselines"
+    count = 2 * ROUNDS
+    words = f"none of {count} rounds counts: others had the device before {count} calls of baselines"
     with pytest.raises(HarnessError, match=words):
-        run(Caller(changed("eager", *range(ROUNDS), **HELD_UP)))
+        run(Caller(changed("eager", *range(count), **HELD_UP)))
 
 
 @pytest.mark.parametrize(("held_up", "is_disturbed"), [(4, False), (5, True)])
 def test_many_calls_of_baselines_that_others_held_up_are_a_disturbance(held_up: int, is_disturbed: bool) -> None:
     result = run(Caller(changed("eager", *range(held_up), **HELD_UP)))
-    assert counts(result) == {ROUNDS - held_up}
+    assert counts(result) == {ROUNDS}
     assert result.disturbance == "others had the device before 5 calls of baselines" * is_disturbed
     assert result.clock == "gate"
 
@@ -374,7 +386,7 @@ def test_a_call_with_events_follows_each_round_that_counts() -> None:
     caller = Caller(waiting("candidate", 2, 5))
     run(caller)
     calls = [each for each in caller.sampled() if each.with_events]
-    assert len(calls) == ROUNDS - 2
+    assert len(calls) == ROUNDS
     assert {(each.name, each.way, each.is_empty) for each in calls} == {("eager", "turn", False)}
 
 

@@ -73,7 +73,7 @@ class Memory:
     def _allocate(self, size_bytes: int, device: int, stream: int) -> int | None:
         """A segment for PyTorch's allocator: one that was given back, a new one, or memory of the worker's own."""
         address, size_bytes = self._next, whole_granules(size_bytes)
-        if (found := min((free for free in self._free if free[0] >= size_bytes), default=None)) is not None:
+        if (found := next((free for free in self._free if free[0] == size_bytes), None)) is not None:
             self._free.remove(found)
             return found[1]
         if address + size_bytes <= self.address + self.size_bytes:

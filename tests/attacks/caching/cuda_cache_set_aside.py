@@ -31,7 +31,7 @@ def runtime():
 
 
 library = runtime()
-PERSISTING, STREAM, LIMIT = 2, 1, 6
+STREAMING, PERSISTING, STREAM, LIMIT = 1, 2, 1, 6
 launch = CudaCall.launch
 
 
@@ -39,7 +39,7 @@ def marked(self, kernel):
     x = self._arguments[0]
     if library is not None and torch.is_tensor(x) and x.numel():
         library.cudaDeviceSetLimit(LIMIT, ctypes.c_size_t(32 << 20))
-        window = Window(x.data_ptr(), min(x.numel() * x.element_size(), 16 << 20), 1.0, PERSISTING, PERSISTING)
+        window = Window(x.data_ptr(), min(x.numel() * x.element_size(), 16 << 20), 1.0, PERSISTING, STREAMING)
         library.cudaStreamSetAttribute(ctypes.c_void_p(0), ctypes.c_int(STREAM), ctypes.byref(window))
         x.sum()
     return launch(self, kernel)

@@ -3,7 +3,7 @@
 device: cuda
 catalogue: [C01, C03]
 aim: time
-stopped_by: [fresh values]
+stopped_by: [fresh values, floor]
 twin: cuda_plain
 """
 
