@@ -14,7 +14,7 @@ from robust_kbench.schema.task import shape_of
 _EDGES = (1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 251, 255, 256, 257,
           509, 511, 512, 513, 1000, 1021, 1023, 1024, 1025, 2047, 2049, 4093, 4096, 4097, 8191, 8192)  # fmt: skip
 _EDGE_SHARE = 0.6
-_ATTEMPTS = 200
+_ATTEMPTS, _ROUNDS = 200, 4
 _CANDIDATES = 12
 _MIN_SPREAD = 4  # sizes from which on a case has a neighbour that a NaN must leave alone
 
@@ -24,7 +24,9 @@ Axes = dict[str, int]
 def draw_axes(space: Space, draw: Draw, dtype: str, fixed: Mapping[str, int] | None = None) -> Axes:
     """Random sizes, those in `fixed` given. Raises SpecError when no case of the space is found."""
     ceiling = 1.0
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ROUNDS * _ATTEMPTS):
+        if attempt % _ATTEMPTS == 0:
+            ceiling = 1.0  # constraints may ask for sizes that are large beside others
         axes = {name: _draw_size(space, name, draw, ceiling) for name in space.task.axes} | dict(fixed or {})
         if space.admits(axes, dtype):
             return axes
