@@ -102,12 +102,13 @@ class DeviceCaller(Placing):
             )
             worker.check_parked()
             return seen
-        except WorkerTimedOut as error:
-            self._gate.give_up(call.arena, call.turn)
-            return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
-        except WorkerCrashed as error:
-            self._gate.give_up(call.arena, call.turn)
-            return Observation(case, "crashed", str(error), error.log)
+        except BaseException as error:
+            self._gate.give_up(call.arena, call.turn)  # or the judge's own stream would wait for ever
+            if isinstance(error, WorkerTimedOut):
+                return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
+            if isinstance(error, WorkerCrashed):
+                return Observation(case, "crashed", str(error), error.log)
+            raise
 
     def _gated(self, call: DeviceCall, request: dict[str, object], scalars: bytes) -> Observation:
         started = time.perf_counter_ns()
@@ -162,7 +163,7 @@ class DeviceCaller(Placing):
 
     def _open(self, call: DeviceCall, ends: Ends, watched: Sequence[torch.Tensor]) -> Opened:
         poisoned = [self._bytes_of(slot) for slot in call.slots.values()]
-        poisoned += [result for name, (result, _) in call.results.items() if not self._is_input(call, name)]
+        poisoned += [result for result, _ in call.results.values()]  # those that are views of inputs become these again
         inputs = [(self._bytes_of(item.slot), item.content) for item in call.placed.values() if len(item.content)]
         withheld, decoys = self._withhold(call)
 
@@ -193,13 +194,6 @@ class DeviceCaller(Placing):
                 withheld.append((memory[start : start + size], content[start : start + size]))
                 decoys.append((memory[start : start + size], decoy))
         return withheld[:MOST_WITHHELD], decoys[:MOST_WITHHELD]
-
-    def _is_input(self, call: DeviceCall, name: str) -> bool:
-        """Whether a result lies in an input's memory, as a view does."""
-        result, claim = call.results[name]
-        first = claim.pointer or 0
-        slots = [item.slot for item in call.placed.values()]
-        return any(slot.offset < first + len(result) and first < slot.offset + slot.nbytes for slot in slots)
 
     def _bytes_of(self, slot: Slot) -> torch.Tensor:
         return self._arena.bytes_of(slot)

@@ -17,15 +17,17 @@ waits and copies, and so needs no turn: they show what is not complete. A word t
 from __future__ import annotations
 
 import functools
+import os
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
 
+from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.device_arena import DeviceArena
 from robust_kbench.worker.cuda import runtime
 from robust_kbench.worker.cuda.driver import Driver
@@ -128,7 +130,18 @@ def open_gate() -> Gate:
 
 @functools.cache
 def _only_gate() -> Gate:
+    refuse_mps()
     return Gate()
+
+
+def refuse_mps(environment: Mapping[str, str] = os.environ) -> None:
+    """Raise HarnessError where NVIDIA's Multi-Process Service runs: under it contexts take no turns."""
+    folder = environment.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
+    if os.path.exists(os.path.join(folder, "control")):
+        remedy = "stop it (echo quit | nvidia-cuda-mps-control), or judge on another device"
+        raise HarnessError(
+            f"{folder}: MPS runs on this machine, so that no time on its device can be trusted; {remedy}"
+        )
 
 
 class Gate:
@@ -180,27 +193,15 @@ class Gate:
         """
         self._runtime.reset_persisting_cache()
         call = Opened(self._stamps, self._some_of(outputs) if ends == "word" else [], ends)
-        stream = int(torch.cuda.current_stream().cuda_stream)
         release, take = self._words
         self._words.fill_(0)
         for number, (place, content) in enumerate(withheld):
             self._table[number] = torch.tensor([place.data_ptr(), content.data_ptr(), len(content)])
-        # Behind a wait, so that the device does all that follows without waiting for the host in between.
-        self._driver.wait(stream, release.data_ptr(), 1)
-        call.started.record()
-        write()
-        self._flush()
-        call.opened.record()
-        opening = [self._table, len(withheld), arena.words, turn, self._stamps]
-        self._open(grid=(1, 1, 1), block=(_BLOCK, 1, 1), args=opening)
-        if ends == "turn":
-            self._driver.wait(stream, take.data_ptr(), 1)
-        else:
-            self._watch(arena, turn, call)
-            self._driver.wait(stream, arena.end, turn)
-        self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps[1:]])
-        call.stopped.record()
-        call.taken.record(self._watching)
+        try:
+            self._enqueue(arena, turn, call, write, len(withheld))
+        except BaseException:
+            self._words.fill_(1)  # or the stream would wait for ever
+            raise
         call.released_ns = time.perf_counter_ns()
         release.fill_(1)
         while not call.opened.query():
@@ -212,6 +213,27 @@ class Gate:
                 pass
             take.fill_(1)
         return call
+
+    def _enqueue(self, arena: DeviceArena, turn: int, call: Opened, write: Callable[[], None], withheld: int) -> None:
+        """Have the device do all of a call's opening and end; nothing happens before its release."""
+        stream = int(torch.cuda.current_stream().cuda_stream)
+        release, take = self._words
+        # Behind a wait, so that the device does all that follows without waiting for the host in between.
+        self._driver.wait(stream, release.data_ptr(), 1)
+        call.started.record()
+        write()
+        self._flush()
+        call.opened.record()
+        opening = [self._table, withheld, arena.words, turn, self._stamps]
+        self._open(grid=(1, 1, 1), block=(_BLOCK, 1, 1), args=opening)
+        if call.ends == "turn":
+            self._driver.wait(stream, take.data_ptr(), 1)
+        else:
+            self._watch(arena, turn, call)
+            self._driver.wait(stream, arena.end, turn)
+        self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps[1:]])
+        call.stopped.record()
+        call.taken.record(self._watching)
 
     def open_empty(self, arena: DeviceArena, turn: int) -> None:
         """Open the gate for a call that will give no answer, so that its worker comes to rest."""

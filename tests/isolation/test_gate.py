@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from robust_kbench.isolation.gate import Delays, Ends, Opened, Pair
+from robust_kbench.errors import HarnessError
+from robust_kbench.isolation.gate import Delays, Ends, Opened, Pair, refuse_mps
 
 
 @dataclass
@@ -66,3 +68,11 @@ def test_outputs_have_changed_if_any_piece_is_another_than_when_the_word_came(
 
 def test_where_nothing_is_watched_nothing_has_changed() -> None:
     assert not opened().changed()
+
+
+def test_where_contexts_take_no_turns_nothing_is_timed(tmp_path: Path) -> None:
+    environment = {"CUDA_MPS_PIPE_DIRECTORY": str(tmp_path)}
+    refuse_mps(environment)
+    (tmp_path / "control").touch()
+    with pytest.raises(HarnessError, match="MPS runs on this machine.*; stop it"):
+        refuse_mps(environment)
