@@ -633,7 +633,7 @@ def test_whoever_interrupts_a_call_leaves_no_stream_waiting(world: World) -> Non
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    world.launch = interrupted  # type: ignore[assignment,method-assign]
+    world.launch = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         call(world)
     assert world.log[-1] == "give up"
