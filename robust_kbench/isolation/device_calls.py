@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -48,6 +48,8 @@ class DeviceCall:
     results: dict[str, tuple[torch.Tensor, Claim]] = field(default_factory=dict)
     """Bytes in which a kernel that returns its results has put them, as its worker says."""
     problems: list[str] = field(default_factory=list)
+    snapshots: list[Pair] = field(default_factory=list)
+    """Private copies of what the call has written, taken in the turn in which the clock stopped, and where that is."""
 
 
 class DeviceCaller(Placing):
@@ -103,7 +105,7 @@ class DeviceCaller(Placing):
             worker.check_parked()
             return seen
         except BaseException as error:
-            self._gate.give_up(call.arena, call.turn)  # or the judge's own stream would wait for ever
+            self._gate.give_up(call.arena, call.turn, call.worker.kill)  # or the judge's own stream would wait for ever
             if isinstance(error, WorkerTimedOut):
                 return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
             if isinstance(error, WorkerCrashed):
@@ -163,7 +165,7 @@ class DeviceCaller(Placing):
 
     def _open(self, call: DeviceCall, ends: Ends, watched: Sequence[torch.Tensor]) -> Opened:
         poisoned = [self._bytes_of(slot) for slot in call.slots.values()]
-        poisoned += [result for result, _ in call.results.values()]  # those that are views of inputs become these again
+        poisoned += [result for result, _ in call.results.values()]  # views of inputs become these again
         inputs = [(self._bytes_of(item.slot), item.content) for item in call.placed.values() if len(item.content)]
         withheld, decoys = self._withhold(call)
 
@@ -173,7 +175,14 @@ class DeviceCaller(Placing):
             for place, content in (*inputs, *decoys):
                 place.copy_(content, non_blocking=True)
 
-        return self._gate.open(call.arena, call.turn, write, withheld, watched, ends)
+        call.snapshots = [(torch.empty_like(place), place) for place in self._written(call)]
+        return self._gate.open(call.arena, call.turn, write, withheld, watched, ends, call.snapshots)
+
+    def _written(self, call: DeviceCall) -> list[torch.Tensor]:
+        """Bytes that the judge copies in its turn; of an empty call what others would write, as that takes time."""
+        if call.results and not call.is_empty:
+            return [result for result, _ in call.results.values()]
+        return [self._bytes_of(slot) for slot in call.slots.values()]
 
     def _withhold(self, call: DeviceCall) -> tuple[list[Pair], list[Pair]]:
         """Random pieces of each input, in whole elements; and what stands in their places until the clock has started.
@@ -228,7 +237,7 @@ class DeviceCaller(Placing):
     def _raised(self, call: DeviceCall, answer: Raised) -> Observation:
         self._gate.open_empty(call.arena, call.turn)
         call.worker.finish(call.deadline)
-        self._gate.give_up(call.arena, call.turn)
+        self._gate.give_up(call.arena, call.turn, call.worker.kill)
         return Observation(call.case, "raised", str(answer), call.worker.log)
 
     def _seen(
@@ -237,7 +246,6 @@ class DeviceCaller(Placing):
         """Take everything out of the judge's memory, and let the worker come to rest."""
         case = call.case
         place = self._judging_place if case.role == "timed" else "cpu"
-        outputs = self._taken(call, place)
         changed, overruns = self._damage(call)
         has_changed = opened.changed()
         self._gate.settle()
@@ -245,7 +253,7 @@ class DeviceCaller(Placing):
         final = self._taken(call, place)
         more = self._damage(call)  # what a call that has outlasted its turn did later
         changed, overruns = list(dict.fromkeys([*changed, *more[0]])), {**overruns, **more[1]}
-        is_late = clock is not None and _is_late(has_changed, outputs, final)
+        is_late = clock is not None and not call.is_empty and _is_late(has_changed, call.snapshots)
         if is_late and opened.ends == "turn":
             clock = None  # it has outlasted the worker's turn
         delays = opened.delays()
@@ -290,11 +298,6 @@ def _dense(memory: torch.Tensor, claim: Claim, slot: Slot) -> torch.Tensor:
     )
 
 
-def _is_late(has_changed: bool, outputs: Mapping[str, torch.Tensor], final: Mapping[str, torch.Tensor]) -> bool:
-    """Whether outputs went on changing: after the end word, or after the judge has taken them."""
-    return has_changed or any(not _same(final[name], outputs[name]) for name in final)
-
-
-def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two dense tensors hold the same bits."""
-    return torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))
+def _is_late(has_changed: bool, snapshots: Sequence[Pair]) -> bool:
+    """Whether outputs went on changing: after the end word, or after the turn in which the clock stopped."""
+    return has_changed or any(not torch.equal(private, place) for private, place in snapshots)

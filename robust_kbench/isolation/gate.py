@@ -43,6 +43,8 @@ _MIN_FLUSH_BYTES, _MAX_FLUSH_BYTES = 64 << 20, 512 << 20
 _YIELD_NS = 30_000
 """How long after it has opened the gate the judge asks for its next turn: it would keep its own otherwise."""
 _POLL_S = 20e-6
+_LONGEST_OPENING_NS = 10_000_000_000
+_PATIENCE_S, _LONGEST_END_S = 0.2, 10.0
 _BLOCK = 1024
 _SOURCE = f"""
 extern "C" __global__ void kbench_open(
@@ -185,11 +187,13 @@ class Gate:
         withheld: Sequence[Pair],
         outputs: Sequence[torch.Tensor],
         ends: Ends,
+        snapshots: Sequence[Pair] = (),
     ) -> Opened:
         """Write inputs and poison (`write`), start the clock, write what was `withheld`, open the gate.
 
         Returns when the gate is open. `write` must not allocate memory nor wait for the device. `outputs`: bytes of all
-        outputs, of which pieces are looked at when an end word comes.
+        outputs, of which pieces are looked at when an end word comes. `snapshots`: private memory, and the output that
+        it gets in the very turn in which the clock stops.
         """
         self._runtime.reset_persisting_cache()
         call = Opened(self._stamps, self._some_of(outputs) if ends == "word" else [], ends)
@@ -198,14 +202,19 @@ class Gate:
         for number, (place, content) in enumerate(withheld):
             self._table[number] = torch.tensor([place.data_ptr(), content.data_ptr(), len(content)])
         try:
-            self._enqueue(arena, turn, call, write, len(withheld))
+            self._enqueue(arena, turn, call, write, len(withheld), snapshots)
         except BaseException:
             self._words.fill_(1)  # or the stream would wait for ever
             raise
         call.released_ns = time.perf_counter_ns()
         release.fill_(1)
-        while not call.opened.query():
-            pass
+        try:
+            while not call.opened.query():
+                if time.perf_counter_ns() - call.released_ns > _LONGEST_OPENING_NS:
+                    raise HarnessError("the device does not get to the judge's own work")
+        except BaseException:
+            take.fill_(1)
+            raise
         opened_ns = time.perf_counter_ns()
         call.host_ns = opened_ns - call.released_ns
         if ends == "turn":
@@ -214,7 +223,15 @@ class Gate:
             take.fill_(1)
         return call
 
-    def _enqueue(self, arena: DeviceArena, turn: int, call: Opened, write: Callable[[], None], withheld: int) -> None:
+    def _enqueue(
+        self,
+        arena: DeviceArena,
+        turn: int,
+        call: Opened,
+        write: Callable[[], None],
+        withheld: int,
+        snapshots: Sequence[Pair],
+    ) -> None:
         """Have the device do all of a call's opening and end; nothing happens before its release."""
         stream = int(torch.cuda.current_stream().cuda_stream)
         release, take = self._words
@@ -231,6 +248,9 @@ class Gate:
         else:
             self._watch(arena, turn, call)
             self._driver.wait(stream, arena.end, turn)
+        # Before the clock stops: what is computed when the worker's context was idle once comes too late.
+        for private, place in snapshots:
+            private.copy_(place, non_blocking=True)
         self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps[1:]])
         call.stopped.record()
         call.taken.record(self._watching)
@@ -250,10 +270,25 @@ class Gate:
         """Wait for all that the judge has the device do."""
         torch.cuda.current_stream().synchronize()
 
-    def give_up(self, arena: DeviceArena, turn: int) -> None:
-        """End a call that does not end by itself; its worker is gone, or must go."""
-        self._driver.write(int(self._rescuing.cuda_stream), arena.end, turn)
-        torch.cuda.synchronize()
+    def give_up(self, arena: DeviceArena, turn: int, kill: Callable[[], None]) -> None:
+        """End a call that does not end by itself. `kill` is called where its worker keeps the judge from that.
+
+        A kernel of the worker's can overwrite the end word again and again, so that it is written until it was seen.
+        """
+        self._words.fill_(1)
+        rest = _event()
+        rest.record()
+        watched = _event()
+        watched.record(self._watching)
+        started = time.monotonic()
+        while not (rest.query() and watched.query()):
+            waited_s = time.monotonic() - started
+            if waited_s > _LONGEST_END_S:
+                raise HarnessError("a worker's kernel does not let the judge's stream go on")
+            if waited_s > _PATIENCE_S:
+                kill()
+            self._driver.write(int(self._rescuing.cuda_stream), arena.end, turn)
+            time.sleep(_POLL_S)
 
     def _watch(self, arena: DeviceArena, turn: int, call: Opened) -> None:
         self._driver.wait(int(self._watching.cuda_stream), arena.end, turn)

@@ -243,7 +243,7 @@ class RunRecord(Strict):
             self.is_contender
             and self.status is Status.PASSED
             and self.handshake == "spin"
-            and self.clock not in ("worker", "trusted")  # told by the process that was to be timed
+            and self.clock not in ("worker", "trusted", "wall")  # told, or ended, by the process that was to be timed
             and set(self.isolation) >= REQUIRED_LAYERS
             and not FILE_LAYERS.isdisjoint(self.isolation)
             and bool(self.timings)

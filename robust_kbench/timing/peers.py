@@ -51,10 +51,13 @@ class Peers:
         return seen.elapsed_ns + self.delay_ns(seen)
 
     def delay_ns(self, seen: Observation) -> int:
-        """By how much longer than usual the judge's own work before a call took: others had the device."""
+        """By how much longer than before any call of a baseline the judge's own work took: others had the device.
+
+        The least of those is what it takes: whoever has the device can only add to it.
+        """
         allowances = (_DEVICE_ALLOWANCE_NS, _HOST_ALLOWANCE_NS)
         pairs = zip(seen.delays_ns, self._delays_ns, allowances, strict=True)
-        return max(_beyond(delay_ns, usual_ns, allowance_ns) for delay_ns, usual_ns, allowance_ns in pairs)
+        return max(0, *(delay_ns - min(known, default=delay_ns) - allowed_ns for delay_ns, known, allowed_ns in pairs))
 
 
 class _Usual:

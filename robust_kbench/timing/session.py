@@ -305,7 +305,7 @@ class TimingSession:
             self._result.samples[name].append(elapsed_ns)
         if self._calibration is not None and not self._is_wall:
             seen = self._trusted_call(self._ways[self._trusted.name], with_events=True)
-            if seen.event_ns and seen.clock is not None:
+            if seen.event_ns and seen.clock is not None and not self._peers.delay_ns(seen):
                 self._calibration.events.append(seen.event_ns)
                 self._calibration.around_events.append(seen.elapsed_ns)
 

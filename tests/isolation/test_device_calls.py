@@ -12,7 +12,6 @@ from specimens import make_case, make_task
 
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
-from robust_kbench.isolation import device_calls
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.device_arena import DeviceArena
@@ -78,6 +77,7 @@ class World:
     """Offset and bytes of each piece."""
     watched: int = 0
     """How many outputs are looked at when an end word comes."""
+    snapshots: Any = ()
     pid: int = 1
 
     # How they behave.
@@ -108,12 +108,19 @@ class World:
         return TURN
 
     def open(
-        self, arena: HostArena, turn: int, write: Callable[[], None], withheld: Any, outputs: Any, ends: str
+        self,
+        arena: HostArena,
+        turn: int,
+        write: Callable[[], None],
+        withheld: Any,
+        outputs: Any,
+        ends: str,
+        snapshots: Any,
     ) -> Opened:
         self.log.append(f"open {ends}")
         assert (arena, turn) == (self.arena, self.request["turn"])
         write()
-        self.before, self.watched = arena._bytes.clone(), len(outputs)
+        self.before, self.watched, self.snapshots = arena._bytes.clone(), len(outputs), snapshots
         start = arena._bytes.data_ptr()
         self.withheld = [(place.data_ptr() - start, len(place)) for place, _ in withheld]
         for place, content in withheld:
@@ -128,11 +135,13 @@ class World:
     def wait(self, opened: Opened, go_on: Callable[[float], None]) -> None:
         self.log.append("wait")
         go_on(self.waited_s)
+        for private, place in self.snapshots:
+            private.copy_(place)
 
     def settle(self) -> None:
         self.log.append("settle")
 
-    def give_up(self, arena: HostArena, turn: int) -> None:
+    def give_up(self, arena: HostArena, turn: int, kill: Callable[[], None]) -> None:
         assert (arena, turn) == (self.arena, TURN)
         self.log.append("give up")
 
@@ -499,7 +508,6 @@ def test_the_stride_of_an_axis_of_one_is_never_used(world: World) -> None:
 def test_answers_of_timed_calls_come_to_where_they_are_judged(
     world: World, role: str, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_calls, "_same", lambda one, other: True)  # of nothing, on a device without memory
     case = CASE.model_copy(update={"role": role})
     seen = call(world, case=case, place="meta")
     assert seen.outputs["y"].device.type == place

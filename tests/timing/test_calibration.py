@@ -61,7 +61,9 @@ def test_what_was_never_measured_takes_nothing_off() -> None:
 def test_a_few_disturbed_calls_do_not_move_the_offset() -> None:
     events = [(100 + LAUNCH_US) * US] * 3 + [9_000 * US] * 2
     empty_events = [LAUNCH_US * US + EMPTY_KERNEL_NS] * 3 + [0, 9_000 * US]
-    found = calibrated(events=events, empty_events=empty_events).offset_ns("turn", "turn", [*TRUSTED_NS, 9**9, 0])
+    found = calibrated(events=events, empty_events=empty_events, around_events=[]).offset_ns(
+        "turn", "turn", [*TRUSTED_NS, 9**9, 0]
+    )
     assert found == (SWITCHES_US + 5) * US
 
 
