@@ -43,7 +43,7 @@ class CaseScore:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether it takes ten times as long as what the clock of a CUDA device tells apart; else it is not ranked.
+        """True if it takes at least ten times what the clock of a CUDA device tells apart; else it is not ranked.
 
         A processor's clock is the judge's own, and the margin allows for what little it adds.
         """
@@ -82,12 +82,12 @@ class DtypeScore:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether the clock resolves any of the cases: none of the others counts beside one that it does."""
+        """True if the clock resolves any of the cases. Cases that it does not resolve never count beside those."""
         return any(case.is_resolved for case in self.cases)
 
     @property
     def counted(self) -> tuple[CaseScore, ...]:
-        """Those that the speedup is a mean of."""
+        """Cases that the speedup is a mean of."""
         return tuple(case for case in self.cases if case.is_resolved) or self.cases
 
     @property
@@ -224,7 +224,7 @@ def _chosen(case: Measured) -> tuple[str, ...]:
 
 
 def resolution_us(timing: Timing) -> float:
-    """What the judge's clock tells apart, in us: on a CUDA device the constant in it differs from worker to worker."""
+    """Resolution of the judge's clock, in us. On a CUDA device the constant in it differs from worker to worker."""
     if all(session.clock_spread_ns is None for session in timing.sessions):
         return _HANDSHAKE_US
     return _WORKERS_US / math.sqrt(len(timing.sessions))

@@ -342,3 +342,32 @@ def test_a_time_of_zero_counts_as_the_clocks_step() -> None:
 def test_a_floor_that_says_nothing_is_none(floor_us: float) -> None:
     case = timing(session(candidate=100_000, eager=400_000)).model_copy(update={"floor_us": floor_us})
     assert score(record(case))["float32"].floor_share is None
+
+
+def on_a_device(count: int, **medians: int) -> Timing:
+    """So many sessions whose clock was calibrated."""
+    return timing(*[session(**medians).model_copy(update={"clock_spread_ns": 600})] * count)
+
+
+@pytest.mark.parametrize(
+    ("count", "candidate_ns", "is_resolved"),
+    [(1, 9_900, False), (1, 10_100, True), (4, 4_900, False), (4, 5_100, True)],
+)
+def test_a_device_resolves_what_takes_ten_times_as_long_as_its_workers_differ_by(
+    count: int, candidate_ns: int, is_resolved: bool
+) -> None:
+    scored = score_case(on_a_device(count, candidate=candidate_ns, eager=2 * candidate_ns))
+    assert scored.is_resolved is is_resolved
+    assert scored.margin >= scored.resolution_us / (candidate_ns / 1e3) * 0.99
+
+
+def test_a_processor_resolves_whatever_it_times() -> None:
+    assert score_case(timing(session(candidate=300, eager=600))).is_resolved
+
+
+def test_cases_that_the_clock_does_not_resolve_count_only_where_there_are_no_others() -> None:
+    short, long = on_a_device(1, candidate=2_000, eager=20_000), on_a_device(1, candidate=50_000, eager=100_000)
+    both, alone = (score(record(*timings))["float32"] for timings in ([short, long], [short]))
+    assert (both.is_resolved, alone.is_resolved) == (True, False)
+    assert both.speedup.value == pytest.approx(2, rel=0.01)
+    assert alone.speedup.value == pytest.approx(10, rel=0.01)

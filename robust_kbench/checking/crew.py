@@ -98,7 +98,13 @@ class Crew:
     def _worker(self, dtype: FloatDType, built: Built, arena: Slots) -> Worker:
         worker = self._workers.get((dtype, built.path))
         if worker is None:
-            worker = self._contestant.start(self._pool, arena, self._device, dtype, built, self._memory_bytes)
+            own = arena.for_a_worker()  # what an earlier worker left running on a device must not reach it
+            try:
+                worker = self._contestant.start(self._pool, own, self._device, dtype, built, self._memory_bytes)
+            except BaseException:
+                if own is not arena:
+                    own.close()
+                raise
             self._workers[dtype, built.path] = worker
         return worker
 
@@ -106,3 +112,5 @@ class Crew:
         if (worker := self._workers.pop((dtype, path), None)) is not None:
             with suppress(OSError):
                 worker.close()
+            if worker.arena is not self._arena:
+                worker.arena.close()

@@ -54,7 +54,7 @@ class Slots:
     descriptor: int
     """The file through which a worker maps it."""
     results_at: int = 0
-    """Where the region begins in which workers allocate results; 0 where there is none."""
+    """Offset of the region in which workers allocate results; 0 where there is none."""
 
     def __init__(self, memory: torch.Tensor, first: int, stop: int) -> None:
         """`memory`: all of it, as bytes. Slots lie from the offset `first` up to `stop`."""
@@ -70,7 +70,7 @@ class Slots:
 
     @property
     def host_bytes(self) -> int:
-        """How much of it is memory of the host."""
+        """Bytes of it that are memory of the host."""
         return self.size_bytes if self.kind == "cpu" else 0
 
     def for_a_worker(self) -> Slots:

@@ -269,7 +269,7 @@ class Caller(Placing):
 
 
 def contradiction(claim: Claim, slot: Slot, device: DeviceKind, *, is_dense: bool) -> str | None:
-    """What is wrong with a claim about a result that is due in the form of `slot`; None if nothing is."""
+    """Contradiction between a claim and the `slot` in whose form the result is due; None if there is none."""
     if claim.type != "Tensor":
         return f"returned a {claim.type}; expected a plain torch.Tensor"
     if claim.device != device:

@@ -26,7 +26,7 @@ from robust_kbench.worker import wire
 _ENQUEUE_S = 0.05
 """For how long a worker may launch. One that takes longer waits for the device: its gate is opened while it runs."""
 _PATIENCE_S = 0.02
-"""How long a stopped worker's call may take before the worker runs on: only it can tell that the device has failed."""
+"""Time after which a stopped worker runs on in a call: only it can tell that the device has failed."""
 _WITHHELD = 4
 """Pieces of each input that are written last, if there are not too many inputs."""
 
@@ -120,7 +120,9 @@ class DeviceCaller(Placing):
         if answer is None:
             return self._beside_its_host(call, started)
         self._locate(call, answer)
-        opened = self._open(call, "turn" if call.way == "turn" else "word", self._outputs_of(call))
+        opened = self._open(
+            call, "turn" if call.way == "turn" else "word", [] if call.is_empty else self._written(call)
+        )
         self._gate.wait(opened, lambda seconds: self._look_after(call, seconds))
         return self._seen(call, opened, "gate", opened.elapsed_ns())
 
@@ -207,14 +209,6 @@ class DeviceCaller(Placing):
     def _bytes_of(self, slot: Slot) -> torch.Tensor:
         return self._arena.bytes_of(slot)
 
-    def _outputs_of(self, call: DeviceCall) -> list[torch.Tensor]:
-        """Bytes of everything that the call is to write."""
-        if call.is_empty:
-            return []
-        if call.abi in ("value", "torch"):
-            return [result for result, _ in call.results.values()]
-        return [self._bytes_of(slot) for slot in call.slots.values()]
-
     def _locate(self, call: DeviceCall, answer: Returned) -> None:
         """Hold what a kernel is said to return against the contract, and find it in the judge's memory."""
         if call.is_empty or call.abi not in ("value", "torch"):
@@ -272,7 +266,7 @@ class DeviceCaller(Placing):
         )
 
     def _damage(self, call: DeviceCall) -> tuple[list[str], dict[str, int]]:
-        """Inputs that are not what they were, and writes outside of tensors."""
+        """Names of changed inputs, and distances of writes outside of tensors by name."""
         slots = {name: item.slot for name, item in call.placed.items()} | call.slots
         changed = [name for name, it in call.placed.items() if not torch.equal(self._bytes_of(it.slot), it.content)]
         return changed, self._arena.overruns(slots)
@@ -299,5 +293,5 @@ def _dense(memory: torch.Tensor, claim: Claim, slot: Slot) -> torch.Tensor:
 
 
 def _is_late(has_changed: bool, snapshots: Sequence[Pair]) -> bool:
-    """Whether outputs went on changing: after the end word, or after the turn in which the clock stopped."""
+    """Tell if outputs changed after the end word, or after the turn in which the clock stopped."""
     return has_changed or any(not torch.equal(private, place) for private, place in snapshots)

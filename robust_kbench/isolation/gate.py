@@ -34,14 +34,14 @@ from robust_kbench.worker.cuda.driver import Driver
 
 Ends = Literal["turn", "word"]
 Pair = tuple[torch.Tensor, torch.Tensor]
-"""Where something is to be written, and what."""
+"""A place in memory, and the bytes that belong there."""
 WITHHELD_BYTES, MOST_WITHHELD = 512, 256
-"""Of a piece that is written when the clock has started, and how many there may be."""
+"""Size of a piece that is written when the clock has started, and the most pieces of a call."""
 _WATCHED, _WATCHED_BYTES = 8, 4096
 """Pieces of all outputs together that are looked at when an end word comes."""
 _MIN_FLUSH_BYTES, _MAX_FLUSH_BYTES = 64 << 20, 512 << 20
 _YIELD_NS = 30_000
-"""How long after it has opened the gate the judge asks for its next turn: it would keep its own otherwise."""
+"""Delay from the opened gate to the judge's request for its next turn. Without it the judge would keep its own."""
 _POLL_S = 20e-6
 _LONGEST_OPENING_NS = 10_000_000_000
 _PATIENCE_S, _LONGEST_END_S = 0.2, 10.0
@@ -78,7 +78,7 @@ def _event() -> Any:
 
 @dataclass(frozen=True)
 class Delays:
-    """What the judge's own work before a call took, in ns: by the device's clock, and by the host's, from its release.
+    """Durations of the judge's own work before a call, in ns: by the device's clock, and by the host's.
 
     A worker that is at work meanwhile makes one of them longer, by a turn.
     """
@@ -104,7 +104,7 @@ class Opened:
     host_ns: int = 0
 
     def is_over(self) -> bool:
-        """Whether the clock has stopped, and the pieces are taken."""
+        """Tell if the clock has stopped, and the pieces are taken."""
         return bool(self.stopped.query() and self.taken.query())
 
     def elapsed_ns(self) -> int:
@@ -113,11 +113,11 @@ class Opened:
         return max(0, int(stop - start))
 
     def delays(self) -> Delays:
-        """How long the judge's own work took."""
+        """Measure the judge's own work before the call."""
         return Delays(int(self.started.elapsed_time(self.opened) * 1e6), self.host_ns)
 
     def changed(self) -> bool:
-        """Whether an output changed after the end word came. Waits for a turn on the device."""
+        """Tell if an output changed after the end word. Waits for a turn on the device."""
         return any(not torch.equal(place.to(then.device), then) for place, then in self.watched)
 
 

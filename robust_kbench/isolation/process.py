@@ -357,7 +357,7 @@ class Worker:
             raise WorkerTimedOut(f"gave no answer in time while {what}", self.log)
 
     def _comes(self, word: int, nonce: int, deadline: float) -> bool:
-        """Whether the worker signals `word` before the deadline."""
+        """Wait for `word` until the deadline; tell if the worker has signalled it."""
         words = self._words
         while True:
             for _ in range(_SPINS if self._spin else 1):

@@ -32,8 +32,8 @@ HostGroup = Literal[
     "process boundary", "sandbox", "buffers", "fresh values", "clocks", "floor", "baseline protection", "contract"
 ]
 DeviceGroup = Literal["gate", "turn", "delays", "cache"]
-"""Of a CUDA device: inputs that come after the launch, an end that the judge sees, time that others take from the judge
-before a call, and a cache that is emptied of all."""
+"""Defences of a CUDA device: inputs that come after the launch, an end that the judge sees, a charge for time that is
+taken from the judge before a call, and a cache that is emptied of all."""
 Group = HostGroup | DeviceGroup
 GROUPS: tuple[Group, ...] = get_args(HostGroup)
 DEVICE_GROUPS: tuple[Group, ...] = ("buffers", "fresh values", "floor", "contract", *get_args(DeviceGroup))

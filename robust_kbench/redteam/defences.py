@@ -277,7 +277,7 @@ def _no_turn() -> AbstractContextManager[None]:
 
 
 def _no_delays() -> AbstractContextManager[None]:
-    """Who takes the device from the judge is neither charged for it, nor are the calls of baselines left out."""
+    """Time that is taken from the judge before a call is not charged, and no call of a baseline is left out for it."""
     return _replaced((peers.Peers, "delay_ns", lambda self, seen: 0))
 
 

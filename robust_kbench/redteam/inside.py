@@ -29,6 +29,7 @@ class InsideWorker:
     def __init__(self, arena: Slots) -> None:
         self.pid = os.getpid()
         self.scratch = Path(tempfile.mkdtemp(prefix="kbench-inside-"))
+        self.arena = arena
         self._arena = arguments.Arena(arena.descriptor, arena.size_bytes)
         self._kernel: Callable[..., Any] = _nothing
         self._kept: object = None

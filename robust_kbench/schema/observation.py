@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Ending = Literal["returned", "raised", "crashed", "timed_out"]
 Way = Literal["turn", "word", "wall"]
-"""How the clock of a call on a CUDA device is stopped, see isolation.gate: "wall" by the host, which launches on it."""
+"""Ends of a call on a CUDA device, see isolation.gate; "wall": by the host's clock, launches included."""
 
 
 @dataclass(frozen=True)

@@ -323,7 +323,7 @@ class Task(Strict):
 
     @property
     def is_random(self) -> bool:
-        """Whether an output is drawn: its seed alone is enough to compute a part of the answer."""
+        """True if an output is drawn at random: the seed alone is enough to compute a part of the answer."""
         return any(output.compare == "random" for output in self.outputs.values())
 
     def misfit(self, axes: Mapping[str, int]) -> str | None:

@@ -1,4 +1,4 @@
-"""What the judge's clock on a CUDA device shows beside the kernel's own time: two changes of contexts, some 0.29 ms.
+"""The constant in the judge's clock on a CUDA device: two changes of contexts beside the kernel, some 0.29 ms.
 
 It depends a little on how much a call writes. So it is taken from a trusted contestant's calls of the same case: what
 the judge's clock shows of them, less what two events show in that worker, in which no code but ours runs. Events in
@@ -15,10 +15,10 @@ from robust_kbench.schema.observation import Way
 from robust_kbench.timing import statistics
 
 EMPTY_KERNEL_NS = 1_000
-"""What an empty kernel takes on the device, by CUPTI."""
+"""Time of an empty kernel on the device. Assumed: CUPTI shows about as much, which was not measured here."""
 
 _WAYS_NS = 8_000
-"""By how much a call that ends by a word takes longer at most than one that ends by a turn: 3 to 5 us were seen."""
+"""Bound of the difference between calls that end by a word and by a turn; 3 to 5 us were measured."""
 
 
 @dataclass
@@ -40,10 +40,10 @@ class Calibration:
         self.around_events.clear()
 
     def offset_ns(self, way: Way, trusted: Way, trusted_ns: list[int]) -> int:
-        """What to take off a time that was stopped in this `way`; `trusted_ns` are times of the trusted contestant.
+        """Offset to take off a time that was stopped in this `way`; `trusted_ns` are times of the trusted contestant.
 
-        Too much would make everybody seem faster. Who disturbs the trusted contestant's calls can only lengthen them.
-        So it is bounded by pairs of both clocks around the same calls, too, and by what the ways differ by.
+        A candidate that disturbs the trusted contestant's calls lengthens them, and so would raise the offset. Pairs of
+        both clocks around the same calls bound it, and so does the largest difference between two ways.
         """
         empty_ns = round(min(self.empty[way]) - EMPTY_KERNEL_NS) if self.empty[way] else 0
         if "wall" in (way, trusted) or not (self.events and self.empty_events and trusted_ns):
@@ -58,5 +58,5 @@ class Calibration:
         return offset_ns if way == trusted else min(empty_ns, offset_ns + _WAYS_NS)
 
     def spread_ns(self) -> int | None:
-        """How far single calls on equal terms lie apart, as a median absolute deviation; None where none was made."""
+        """Median absolute deviation of single calls on equal terms; None where none was made."""
         return round(spread_of(self.around_events)) if self.around_events else None

@@ -12,7 +12,7 @@ from robust_kbench.timing import statistics
 _OUTSIDE_ALLOWANCE_NS = 5_000
 _BEFORE_ALLOWANCE_NS = 50_000  # our own code comes from memory then, and is not the same for all abis
 _DEVICE_ALLOWANCE_NS, _HOST_ALLOWANCE_NS = 30_000, 300_000
-"""Who takes turns on a CUDA device while inputs are written holds that up for 0.3 ms, or its start for 1 ms."""
+"""Allowances. A worker that takes turns while inputs are written delays that by 0.3 ms, or its start by 1 ms."""
 
 
 class Peers:

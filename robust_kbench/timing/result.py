@@ -43,7 +43,7 @@ class SessionResult:
         return statistics.log_ratios(self.times(fastest), self.times(CANDIDATE)) if fastest else []
 
     def times(self, name: str) -> list[int]:
-        """What calls took, in ns."""
+        """Times of calls without what the clock adds, in ns."""
         if self.calibration is None:
             return self.samples[name]
         trusted_ns = self.samples.get(self.trusted, [])

@@ -55,8 +55,8 @@ from robust_kbench.timing.workers import Workers
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
 _WAY_CALLS, _EMPTY_CALLS = 3, 7
 _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
-"""Of calls that end by the judge's turn, which comes after 2 ms at the latest, and of those that end by a word of the
-worker's; two changes of contexts included."""
+"""Longest call that ends by the judge's turn, which comes after 2 ms at the latest, and shortest one that ends by the
+worker's word; two changes of contexts included."""
 _SOME_ROUNDS, _MOST_UNCOUNTED, _MOST_ROUNDS = 4, 0.25, 2
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
 _DRAWN_FOR = (CANDIDATE, CONTROL)
@@ -238,7 +238,7 @@ class TimingSession:
             samples.clear()
 
     def _calibrate(self) -> None:
-        """What the clock shows of an empty kernel, in each way in which somebody's calls end."""
+        """Measure an empty kernel, in each way in which calls of this session end."""
         assert self._calibration is not None
         for way in set(self._ways.values()):
             empty = [self._trusted_call(way, is_empty=True) for _ in range(_EMPTY_CALLS)]
@@ -259,7 +259,7 @@ class TimingSession:
 
     @property
     def _trusted(self) -> Contestant:
-        """Whose calls calibrate the clock: eager PyTorch, or another baseline where that is left out."""
+        """Contestant whose calls calibrate the clock: eager PyTorch, or another baseline where that is left out."""
         baselines = [each for each in self._contestants if each.name != CANDIDATE]
         chosen = next((each for each in baselines if each.name == EAGER), baselines[-1])
         if chosen.name != self._result.trusted and self._calibration is not None:
@@ -404,7 +404,7 @@ class TimingSession:
         return seen.elapsed_ns
 
     def _is_too_short(self, name: str, seen: Observation) -> bool:
-        """Whether a call has ended by a word that its worker wrote, and is so short that the judge's turn must end it.
+        """Tell if a call has ended by a word that its worker wrote, and is so short that the judge's turn must end it.
 
         Else a worker could have its first calls take long, and gain the slack of that word in those that count.
         """

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from robust_kbench.errors import HarnessError
-from robust_kbench.isolation.gate import Delays, Ends, Opened, Pair, refuse_mps
+from robust_kbench.isolation import gate
+from robust_kbench.isolation.gate import Delays, Ends, Gate, Opened, Pair, refuse_mps
 
 
 @dataclass
@@ -76,3 +78,111 @@ def test_where_contexts_take_no_turns_nothing_is_timed(tmp_path: Path) -> None:
     (tmp_path / "control").touch()
     with pytest.raises(HarnessError, match="MPS runs on this machine.*; stop it"):
         refuse_mps(environment)
+
+
+class Stream:
+    """A stream of a device that notes what it is asked for, in order."""
+
+    cuda_stream = 5
+
+
+@pytest.fixture
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a gate without a device has it do."""
+    log: list[str] = []
+
+    class Noted:
+        def __init__(self) -> None:
+            self.name = next(names)
+
+        def record(self, stream: object = None) -> None:
+            log.append(self.name)
+
+        def query(self) -> bool:
+            return True
+
+    names = iter(["started", "opened", "stopped", "taken", *["rest"] * 99])
+    monkeypatch.setattr(torch.cuda, "Event", lambda **_: Noted())
+    monkeypatch.setattr(torch.cuda, "current_stream", Stream)
+    return log
+
+
+class Asked:
+    """Stands in for the driver and the runtime."""
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def wait(self, stream: object, address: int, value: int) -> None:
+        self.log.append("wait")
+
+    def write(self, stream: object, address: int, value: int) -> None:
+        self.log.append("write")
+
+    def reset_persisting_cache(self) -> None:
+        self.log.append("reset")
+
+
+def gate_without_a_device(log: list[str]) -> Gate:
+    made: Any = Gate.__new__(Gate)
+    made._driver = made._runtime = Asked(log)
+    made._words, made._table = torch.zeros(2, 32, dtype=torch.int32), torch.zeros(4, 3, dtype=torch.int64)
+    made._stamps, made._watching, made._rescuing = torch.zeros(2, dtype=torch.int64), Stream(), Stream()
+    made._open, made._stamp = lambda **_: log.append("open"), lambda **_: log.append("stamp")
+    made._flush = lambda: log.append("flush")
+    gate_: Gate = made
+    return gate_
+
+
+ARENA: Any = SimpleNamespace(words=torch.zeros(8, dtype=torch.uint8), gate=1, end=2)
+
+
+def test_the_judge_copies_the_outputs_in_its_turn_and_only_then_stops_the_clock(noted: list[str]) -> None:
+    private, place = torch.zeros(4), torch.ones(4)
+
+    class Private(torch.Tensor):
+        def copy_(self, *_: Any, **__: Any) -> Any:
+            noted.append("copy")
+            return self
+
+    made = gate_without_a_device(noted)
+    made.open(ARENA, 7, lambda: noted.append("inputs"), [], [], "turn", [(private.as_subclass(Private), place)])
+    order = "reset wait started inputs flush opened open wait copy stamp stopped taken"
+    assert noted == order.split()
+
+
+def test_inputs_that_cannot_be_written_leave_no_stream_waiting(noted: list[str]) -> None:
+    made = gate_without_a_device(noted)
+
+    def fail() -> None:
+        raise RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        made.open(ARENA, 7, fail, [], [], "turn")
+    assert made._words.eq(1).all()
+
+
+def test_a_worker_that_takes_back_its_end_word_is_killed_and_the_word_is_written_until_it_is_seen(
+    noted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = gate_without_a_device(noted)
+    killed = list[bool]()
+    monkeypatch.setattr(gate, "_PATIENCE_S", 0.002)
+    monkeypatch.setattr(gate, "_event", lambda: SimpleNamespace(record=lambda *_: None, query=lambda: bool(killed)))
+    made.give_up(ARENA, 7, lambda: killed.append(True))
+    assert killed == [True]
+    assert noted.count("write") > 1
+
+
+def test_a_stream_that_goes_on_costs_no_worker_its_life(noted: list[str]) -> None:
+    made = gate_without_a_device(noted)
+    made.give_up(ARENA, 7, lambda: noted.append("kill"))
+    assert "kill" not in noted
+
+
+def test_a_stream_that_never_goes_on_is_our_own_failure(noted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    made = gate_without_a_device(noted)
+    monkeypatch.setattr(gate, "_LONGEST_END_S", 0.002)
+    monkeypatch.setattr(gate, "_event", lambda: SimpleNamespace(record=lambda *_: None, query=lambda: False))
+    with pytest.raises(HarnessError, match="does not let the judge's stream go on"):
+        made.give_up(ARENA, 7, lambda: None)

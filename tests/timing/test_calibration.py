@@ -70,3 +70,17 @@ def test_a_few_disturbed_calls_do_not_move_the_offset() -> None:
 def test_the_spread_is_how_far_single_calls_on_equal_terms_lie_apart() -> None:
     assert calibrated(around_events=[100, 101, 103, 104, 900]).spread_ns() == 2
     assert Calibration().spread_ns() is None
+
+
+def test_calls_that_a_candidate_lengthens_do_not_raise_the_offset_above_pairs_of_both_clocks() -> None:
+    longer_ns = [each + 290 * US for each in TRUSTED_NS]
+    found = calibrated().offset_ns("turn", "turn", longer_ns)
+    pairs = calibrated()
+    bound_ns = max(around - inside for around, inside in zip(pairs.around_events, pairs.events, strict=True))
+    assert pairs.around_events
+    assert found <= bound_ns + LAUNCH_US * US
+
+
+def test_an_empty_call_in_another_way_is_bounded_by_what_ways_differ_by() -> None:
+    found = calibrated(empty={"word": [9_000 * US] * 7}).offset_ns("word", "turn", TRUSTED_NS)
+    assert found <= (SWITCHES_US + 5 + 8) * US

@@ -12,7 +12,7 @@ from robust_kbench.worker.loaders import Kernel
 
 
 class Memory(arguments.Memory, Protocol):
-    """What a call needs of the judge's memory, see worker.cuda.memory."""
+    """Parts of the judge's memory that a call needs, see worker.cuda.memory."""
 
     @property
     def gate(self) -> int:
@@ -23,7 +23,7 @@ class Memory(arguments.Memory, Protocol):
         """Address of the word that ends a call."""
 
     def offset_of(self, tensor: torch.Tensor) -> int | None:
-        """Where in the memory a tensor begins, in bytes; None where it lies elsewhere."""
+        """Offset of a tensor in the memory, in bytes; None where it lies elsewhere."""
 
     def serving_results(self) -> contextlib.AbstractContextManager[None]:
         """PyTorch's allocations come from the memory meanwhile."""

@@ -43,7 +43,7 @@ class Memory:
 
     @property
     def pool_id(self) -> tuple[int, int]:
-        """How PyTorch names the pool of results."""
+        """PyTorch's name of the pool of results."""
         number: tuple[int, int] = self._pool.id
         return number
 
@@ -60,7 +60,7 @@ class Memory:
         return ctypes.c_void_p(self.address + spec["offset"])
 
     def offset_of(self, tensor: torch.Tensor) -> int | None:
-        """Where in the judge's memory a tensor begins, in bytes; None where it lies elsewhere."""
+        """Offset of a tensor in the judge's memory, in bytes; None where it lies elsewhere."""
         offset = tensor.data_ptr() - self.address
         return offset if 0 <= offset < self.size_bytes else None
 
