@@ -67,10 +67,23 @@ class Contestant:
     ) -> Worker:
         """A fresh worker with the artefact of `dtype` loaded, or with `built`; the caller closes it.
 
-        `memory_bytes`: of its own, where its calls take more than others do. `heap_bytes`: of its heap, whose pages are
-        there before the first call. `padding_bytes`: by how much its addresses differ from those that it inherits.
-        Raises WorkerCrashed or WorkerTimedOut when the submission cannot be imported.
+        `memory_bytes`: of its own, where its calls take more than others do. For the others see `load`. Raises
+        WorkerCrashed or WorkerTimedOut when the submission cannot be imported.
         """
+        worker = self.open(pool, arena, device, dtype, built, memory_bytes)
+        self.load(worker, device, dtype, built, heap_bytes, padding_bytes)
+        return worker
+
+    def open(
+        self,
+        pool: WarmPool,
+        arena: Slots,
+        device: Device,
+        dtype: FloatDType,
+        built: Built | None = None,
+        memory_bytes: int = 0,
+    ) -> Worker:
+        """A fresh worker with nothing loaded; the caller closes it."""
         built = built or self.built[dtype]
         allowance = Allowance(
             allow_processes=built.compiles_at_run_time,
@@ -81,7 +94,23 @@ class Contestant:
         )
         if memory_bytes > allowance.memory_bytes:
             allowance = replace(allowance, memory_bytes=memory_bytes)
-        worker = pool.start(built.flavour, arena, allowance)
+        return pool.start(built.flavour, arena, allowance)
+
+    def load(
+        self,
+        worker: Worker,
+        device: Device,
+        dtype: FloatDType,
+        built: Built | None = None,
+        heap_bytes: int = 0,
+        padding_bytes: int = 0,
+    ) -> None:
+        """Load the artefact of `dtype`, or `built`, into a worker, which is closed if that fails.
+
+        `heap_bytes`: of its heap, whose pages are there before the first call. `padding_bytes`: by how much its
+        addresses differ from those that it inherits. Raises WorkerCrashed or WorkerTimedOut.
+        """
+        built = built or self.built[dtype]
         try:
             # What is never timed can have the core on which the judge would wait.
             spin = device.handshake == "spin" and built.execution == "native"
@@ -95,7 +124,6 @@ class Contestant:
         except BaseException:
             worker.close()
             raise
-        return worker
 
 
 def _copied(artefact: Path, folder: Path) -> Path:

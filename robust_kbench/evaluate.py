@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import os
 import secrets
 import threading
 import traceback
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -54,10 +57,13 @@ from robust_kbench.schema.record import (
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType
 from robust_kbench.stopwatch import Stopwatch
+from robust_kbench.timing.calibration import CLOCK_ERROR_NS
 from robust_kbench.timing.floor import task_floor
 from robust_kbench.timing.measure import measure
+from robust_kbench.timing.opening import Opening
 
 _SEED_BITS = 53
+_CORES_TO_SPARE = 8
 
 
 @dataclass
@@ -90,6 +96,8 @@ class Evaluator:
         self._pool = pool or WarmPool()
         torch.set_num_threads(self.device.judging_threads)
         freed_memory.keep()
+        self._builder = ThreadPoolExecutor(1)
+        self._ahead: list[tuple[Submission, Future[Contestant]]] = []
         if self.device.kind == "cuda":  # a second, in which submissions are built
             threading.Thread(target=_open_gate, daemon=True).start()
 
@@ -103,7 +111,22 @@ class Evaluator:
 
     def close(self) -> None:
         """End every process and delete every temporary folder."""
+        self._builder.shutdown(cancel_futures=True)
         self._pool.close()
+
+    def build_ahead(self, submission: Submission) -> None:
+        """Begin to build what is to be evaluated after the next one, where that disturbs nothing.
+
+        That is on a CUDA device, whose clock does not feel the host, and on a host with cores to spare.
+        """
+        if self.device.kind == "cuda" and (os.cpu_count() or 1) >= _CORES_TO_SPARE:
+            self._ahead.append((submission, self._builder.submit(self._build, submission)))
+
+    def _build(self, submission: Submission) -> Contestant:
+        task = load_task(submission.file.task)
+        dtypes = _declared_dtypes(submission, task)
+        spec = _under_its_contract(submission, task).spec
+        return build(CANDIDATE, submission, spec, dtypes, self.device, self._pool.scratch())
 
     def evaluate(
         self,
@@ -127,7 +150,9 @@ class Evaluator:
             raise UsageError(f"{submission.name} is a submission to {submission.file.task}, not to {loaded.spec.name}")
         dtypes = _declared_dtypes(submission, loaded)
         loaded = _under_its_contract(submission, loaded)
-        run = _Run(submission, loaded, dtypes, tier, seed, case, self._pool, self.device, watch, progress)
+        built = next((future for ahead, future in self._ahead if ahead is submission and task is None), None)
+        self._ahead = [each for each in self._ahead if each[0] is not submission]
+        run = _Run(submission, loaded, dtypes, tier, seed, case, self._pool, self.device, watch, progress, built)
         return run.record()
 
 
@@ -153,7 +178,9 @@ class _Run:
         device: Device,
         watch: Stopwatch,
         progress: Progress,
+        built: Future[Contestant] | None,
     ) -> None:
+        self._built = built
         self._submission, self._task, self._dtypes, self._tier = submission, task, dtypes, tier
         self._is_replay = seed is not None or isinstance(case, Case)
         # Drawn now, when the submission is frozen and its digest is fixed.
@@ -186,15 +213,27 @@ class _Run:
             self._pool.warm_up(flavour_of(self._submission.file.language, self._device.kind), gpu=gpu)
             if self._tier != "quick" and self._only_case is None:
                 self._pool.warm_up("inductor", gpu=gpu)  # takes seconds, and is not needed before the timing
-            candidate = build(
-                CANDIDATE, self._submission, self._task.spec, self._dtypes, self._device, self._pool.scratch()
-            )
+            candidate = self._candidate()
         self._outcome.execution = candidate.execution
         suite = self._draw(candidate)
-        self._check(candidate, suite)
-        if self._outcome.status is Status.PASSED and self._only_case is None and candidate.execution == "native":
-            self._time(candidate, suite)
+        is_timed = self._only_case is None and candidate.execution == "native"
+        with ExitStack() as stack:
+            ahead: tuple[list[Contestant], Opening] | None = None
+            if is_timed and self._device.kind == "cuda":
+                contestants = self._contestants(candidate)
+                opening = Opening(self._task.spec, contestants, suite.timed, self._pool, self._device, is_ahead=True)
+                stack.callback(opening.close)
+                ahead = contestants, opening
+            self._check(candidate, suite)
+            if self._outcome.status is Status.PASSED and is_timed:
+                self._time(suite, *(ahead or (self._contestants(candidate), None)))
         self._guard()
+
+    def _candidate(self) -> Contestant:
+        if self._built is not None:
+            return self._built.result()
+        scratch = self._pool.scratch()
+        return build(CANDIDATE, self._submission, self._task.spec, self._dtypes, self._device, scratch)
 
     def _draw(self, candidate: Contestant) -> Suite:
         suite = draw_suite(
@@ -281,21 +320,24 @@ class _Run:
         searched = self._outcome.search.minimal if self._outcome.search else None
         return status_of([*self._outcome.cases, *([searched] if searched else [])], self._dtypes)
 
-    def _time(self, candidate: Contestant, suite: Suite) -> None:
+    def _contestants(self, candidate: Contestant) -> list[Contestant]:
         with self._watch.measure("timing"):
             baselines = [self._build_baseline(each) for each in baselines_for(self._task, self._tier)]
-            contestants = [candidate, *baselines, *self._control(baselines)]
+            return [candidate, *baselines, *self._control(baselines)]
+
+    def _time(self, suite: Suite, contestants: Sequence[Contestant], opening: Opening | None) -> None:
+        with self._watch.measure("timing"):
             measured = measure(
                 self._task.spec, contestants, suite.timed, self._tier,
                 judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
-                is_doubtful=guards.needs_confirmation,
+                is_doubtful=guards.needs_confirmation, opening=opening,
             )  # fmt: skip
         self._outcome.is_timed = True
+        self._outcome.clock = "wall" if "wall" in measured.clocks else next(iter(measured.clocks), "none")
         self._hold_to_the_floor(measured.timings)
         self._outcome.findings += measured.findings
         self._outcome.cases += worst_of_each(measured.results)
         self._seen += measured.seen
-        self._outcome.clock = "wall" if "wall" in measured.clocks else next(iter(measured.clocks), "none")
         if measured.failure:
             self._end(*self._judged())
             if self._outcome.status is Status.PASSED:
@@ -318,7 +360,8 @@ class _Run:
         axes = " ".join(f"{name}={size}" for name, size in timing.axes.items())
         least = measured or bound
         told = timing.model_copy(update={"floor_us": round(least.ns / 1e3, 3) if least else None})
-        return told, list(floor.inspect_times(f"{axes} {timing.dtype}", times_ns, bound, measured))
+        error_ns = CLOCK_ERROR_NS if self._outcome.clock in ("gate", "wall") else 0
+        return told, list(floor.inspect_times(f"{axes} {timing.dtype}", times_ns, bound, measured, error_ns))
 
     def _control(self, baselines: Sequence[Contestant]) -> list[Contestant]:
         """Eager PyTorch once more: how far two equals differ. Tier quick, which ranks nothing, goes without."""

@@ -17,7 +17,6 @@ from robust_kbench.scoring import CaseScore, noise_floor, score, score_case
 from robust_kbench.timing import statistics
 from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.session import TimingSession
-from robust_kbench.timing.workers import Workers
 
 
 def session(load: float = 0.0, **medians: int) -> Session:
@@ -100,9 +99,8 @@ def test_a_loaded_machine_costs_the_rank() -> None:
 
 def test_a_baseline_that_fails_while_it_is_timed_costs_the_rank_and_a_control_does_not() -> None:
     def found(name: str) -> list[Finding]:
-        nothing: Any = None
         timed: Any = object.__new__(TimingSession)
-        timed._workers, timed._case = Workers(nothing, nothing, nothing), make_case()
+        timed._workers, timed._case = {}, make_case()
         timed._contestants = [SimpleNamespace(name=each) for each in ("candidate", "eager", "compile", "control")]
         timed._result = SessionResult({})
         timed._give_up(name, "was killed by SIGKILL")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
@@ -22,7 +25,7 @@ from robust_kbench.progress import Progress
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, Tier
-from robust_kbench.schema.task import Task
+from robust_kbench.schema.task import FloatDType, Task
 from robust_kbench.stopwatch import Stopwatch
 
 CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
@@ -59,7 +62,9 @@ class Checker:
         self._task, self._contestant, self._judge, self._watch = task, contestant, judge, watch
         self._pool, self._device = pool, device
         self._searches_defects = tier != "quick"
-        self._crew = Crew(task, contestant, pool, device, CASE_TIMEOUT_S[contestant.execution], watch)
+        timeout_s = CASE_TIMEOUT_S[contestant.execution]
+        self._judging = threading.Lock()
+        self._crew = Crew(task, contestant, pool, device, timeout_s, watch, aside=self._others_judge)
         related = RELATED_CASES[tier] if contestant.execution == "native" else 1
         self._due = {(dtype, prop): related for dtype in contestant.built for prop in range(len(task.properties))}
         self.checked = Checked()
@@ -78,17 +83,31 @@ class Checker:
         return self._crew.layers
 
     def check(self, cases: Sequence[Case], progress: Progress) -> None:
-        """Judge `cases`, dtype by dtype, into `checked`.
+        """Judge `cases` into `checked`, dtype by dtype; on a device whose workers compile at once, all side by side.
 
         The largest case of each dtype is called twice. Raises Unsupported for what the emulator cannot run.
         """
         self._crew.reserve(max(case_footprint(self._task, case) for case in cases))
-        for dtype in dict.fromkeys(case.dtype for case in cases):
-            mine = [case for case in cases if case.dtype == dtype]
-            ordinary = [case for case in mine if case.probe is None]
-            largest = max(ordinary, key=lambda case: case_footprint(self._task, case), default=None)
-            deaths = 0
-            for case in mine:
+        dtypes = list(dict.fromkeys(case.dtype for case in cases))
+        for dtype in dtypes:  # in this thread: a warm process dies with the one that has started it
+            self._contestant.warm_up(self._pool, self._device, dtype)
+        at_once = min(len(dtypes), self._device.starts_at_once)
+        if at_once == 1:
+            for dtype in dtypes:
+                self._check_dtype(dtype, cases, progress)
+            return
+        with ThreadPoolExecutor(at_once) as threads:
+            checks = [threads.submit(self._check_dtype, dtype, cases, progress) for dtype in dtypes]
+        for check in checks:
+            check.result()
+
+    def _check_dtype(self, dtype: FloatDType, cases: Sequence[Case], progress: Progress) -> None:
+        mine = [case for case in cases if case.dtype == dtype]
+        ordinary = [case for case in mine if case.probe is None]
+        largest = max(ordinary, key=lambda case: case_footprint(self._task, case), default=None)
+        deaths = 0
+        for case in mine:
+            with self._judging:
                 if deaths >= _MAX_DEATHS:
                     result = not_checked(case, f"not run: the worker had died {deaths} times")
                 else:
@@ -96,6 +115,18 @@ class Checker:
                     deaths += result.status in ("crashed", "timed_out") and not self._crew.has_worker(dtype)
                 self.checked.results.append(result)
                 progress("cases", len(self.checked.results), len(cases))
+
+    @contextmanager
+    def _others_judge(self) -> Iterator[None]:
+        """Let another thread judge; only one does so at a time."""
+        if not self._judging.locked():
+            yield
+            return
+        self._judging.release()
+        try:
+            yield
+        finally:
+            self._judging.acquire()
 
     def judge(self, case: Case) -> CaseResult:
         """Judge one more case, by every property of the task too. Its result is not added to the others."""

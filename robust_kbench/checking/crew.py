@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import torch
 
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import undefined
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.emulation import Mode
-from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
+from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calling import open_arena, open_caller
 from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.isolation.device_memory import takes_too_much
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.languages import cuda
@@ -25,13 +28,17 @@ from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import FloatDType, Task
 from robust_kbench.stopwatch import Stopwatch
 
+if TYPE_CHECKING:
+    from robust_kbench.isolation.device_calls import Aside
+
 _ROOM = 2  # an arena of twice the size that a call needs, so that no address is foretold
 
 
 class Crew:
     """Calls a contestant's kernels. Every dtype has workers of its own; all of them share one arena.
 
-    `memory_bytes`: for calls that take more than others do; their arena has no room to spare.
+    `memory_bytes`: for calls that take more than others do; their arena has no room to spare. `aside`: entered while a
+    worker is waited for, so that another thread may call another one meanwhile.
     """
 
     def __init__(
@@ -43,9 +50,10 @@ class Crew:
         timeout_s: float,
         watch: Stopwatch,
         memory_bytes: int = 0,
+        aside: Aside = nullcontext,
     ) -> None:
         self._task, self._contestant, self._pool, self._device, self._watch = task, contestant, pool, device, watch
-        self._timeout_s, self._memory_bytes = timeout_s, memory_bytes
+        self._timeout_s, self._memory_bytes, self._aside = timeout_s, memory_bytes, aside
         self._workers: dict[tuple[FloatDType, Path], Worker] = {}
         self._arena: Slots | None = None
         self._room_bytes = 0
@@ -70,9 +78,12 @@ class Crew:
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
         self.layers = worker.layers
-        caller = open_caller(self._device, self._task, self._arena, timeout_s=self._timeout_s)
+        caller = open_caller(self._device, self._task, self._arena, timeout_s=self._timeout_s, aside=self._aside)
         emulated: dict[str, Any] = {} if mode is None else {"emulation": mode}
-        seen = caller.call(worker, self._contestant.abi, case, inputs, **emulated)
+        try:
+            seen = caller.call(worker, self._contestant.abi, case, inputs, **emulated)
+        except torch.OutOfMemoryError:
+            seen = self._out_of_memory(worker, case)
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         # A worker without the emulator has nothing to report: `unsupported` in a forged answer would be a way out.
         if seen.reports and built.execution == "emulated":
@@ -82,6 +93,12 @@ class Crew:
         if seen.ending in ("crashed", "timed_out") or seen.defects:
             self._drop(case.dtype, built.path)
         return seen
+
+    def _out_of_memory(self, worker: Worker, case: Case) -> Observation:
+        """Blame the worker if it keeps the device's memory from the judge; it dies by that. Raises HarnessError."""
+        if problem := takes_too_much(worker, case_footprint(self._task, case)):
+            return Observation(case, "crashed", problem, worker.log)
+        raise HarnessError(f"{case}: the device has too little memory to judge this case on")
 
     def has_worker(self, dtype: FloatDType) -> bool:
         """Whether any worker of `dtype` is alive."""
@@ -100,7 +117,8 @@ class Crew:
         if worker is None:
             own = arena.for_a_worker()  # what an earlier worker left running on a device must not reach it
             try:
-                worker = self._contestant.start(self._pool, own, self._device, dtype, built, self._memory_bytes)
+                with self._aside():
+                    worker = self._contestant.start(self._pool, own, self._device, dtype, built, self._memory_bytes)
             except BaseException:
                 if own is not arena:
                     own.close()

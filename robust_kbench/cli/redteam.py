@@ -12,6 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from robust_kbench.redteam.corpus import Attack, Honest
+    from robust_kbench.schema.record import Tier
     from robust_kbench.schema.task import DeviceKind
 
 
@@ -21,13 +22,17 @@ def redteam(
         bool, typer.Option("--ablate", help="Switch off each group of defences alone, for every attack; an hour.")
     ] = False,
     csv: Annotated[Path | None, typer.Option(help="Write a row for each specimen to this file.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = min(2, os.cpu_count() or 1),
+    jobs: Annotated[int, typer.Option(min=1, help="Processes; on CUDA devices as many as there are.")] = min(
+        2, os.cpu_count() or 1
+    ),
     soak: Annotated[
         int,
         typer.Option(min=0, metavar="N", help="Evaluate N specimens in random order, disturbances too; nothing else."),
     ] = 0,
     seed: Annotated[int | None, typer.Option(min=0, help="The same order as before, with --soak.")] = None,
     device: Annotated[str, typer.Option(help="cpu, or cuda: the specimens of which kind of device.")] = "cpu",
+    tries: Annotated[int, typer.Option(min=1, help="How often all defences are tried by each specimen.")] = 1,
+    tier: Annotated[str, typer.Option(metavar="quick|full", help="Of the evaluations.")] = "quick",
     listed: Annotated[bool, typer.Option("--list", help="Say what there is, and try nothing.")] = False,
 ) -> None:
     """Try every attack, with and without what stops it, and every honest look-alike.
@@ -39,6 +44,8 @@ def redteam(
 
     if device not in ("cpu", "cuda"):
         raise UsageError(f"--device {device}: unknown device; use cpu or cuda")
+    if tier not in ("quick", "full"):
+        raise UsageError(f"--tier {tier}: unknown tier; use quick or full")
     if soak:
         sys.exit(_soak(soak, seed))
     attacks, honest = _chosen(corpus.attacks(), corpus.honest(), names, device)
@@ -52,9 +59,17 @@ def redteam(
 
     trials = []
     with ExitStack() as stack:
-        step = stack.enter_context(_bar("red team", len(attacks) + len(honest)))
+        step = stack.enter_context(_bar("red team", tries * (len(attacks) + len(honest))))
         rows = report.Table(stack.enter_context(csv.open("w", encoding="utf-8"))) if csv else None
-        for each in campaign.run(attacks, honest, jobs=jobs, ablate=ablate, device=cast("DeviceKind", device)):
+        for each in campaign.run(
+            attacks,
+            honest,
+            jobs=jobs,
+            ablate=ablate,
+            device=cast("DeviceKind", device),
+            tries=tries,
+            tier=cast("Tier", tier),
+        ):
             trials.append(each)
             for line in report.complaints(each):
                 typer.echo(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from robust_kbench.isolation.arena import Arena, Slots
@@ -9,7 +10,7 @@ from robust_kbench.isolation.calls import Caller
 
 if TYPE_CHECKING:
     from robust_kbench.devices import Device
-    from robust_kbench.isolation.device_calls import DeviceCaller
+    from robust_kbench.isolation.device_calls import Aside, DeviceCaller
     from robust_kbench.schema.task import Task
 
 _RESULTS_PER_CALL = 6
@@ -32,11 +33,14 @@ def open_arena(device: Device, call_bytes: int, spare_bytes: int) -> Slots:
 
 
 def open_caller(
-    device: Device, task: Task, arena: Slots, *, timeout_s: float, place: str = "cpu"
+    device: Device, task: Task, arena: Slots, *, timeout_s: float, place: str = "cpu", aside: Aside = nullcontext
 ) -> Caller | DeviceCaller:
-    """Open what calls workers on `device`; `place`: the kind of device on which answers of timed calls are judged."""
+    """Open what calls workers on `device`; `place`: the kind of device on which answers of timed calls are judged.
+
+    `aside`: entered on a CUDA device while a worker's host is waited for.
+    """
     if device.kind == "cpu":
         return Caller(task, arena, copy_out=device.copies_out, timeout_s=timeout_s, place=place)
     from robust_kbench.isolation.device_calls import DeviceCaller
 
-    return DeviceCaller(task, timeout_s=timeout_s, place=place)
+    return DeviceCaller(task, timeout_s=timeout_s, place=place, aside=aside)

@@ -22,7 +22,7 @@ from robust_kbench.schema.observation import Observation, Window
 from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Task, shape_of
 from robust_kbench.worker import wire
 
-_POISON = 0xFF  # NaN in every float dtype, -1 in signed integers
+POISON = 0xFF  # NaN in every float dtype, -1 in signed integers
 _MAX_SPAN_FACTOR = 8  # a returned view may lie spread over this many times its own size
 
 
@@ -309,7 +309,7 @@ def _window(
 
 def poison(memory: torch.Tensor) -> None:
     """Fill with bytes that are NaN in every float dtype."""
-    memory.fill_(_POISON)
+    memory.fill_(POISON)
 
 
 def _named(slots: Mapping[str, Slot], *, initialised: Collection[str]) -> list[dict[str, object]]:

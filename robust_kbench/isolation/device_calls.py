@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, cast
 
 import torch
@@ -13,9 +15,9 @@ import torch
 from robust_kbench.cases.values import Inputs
 from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation.arena import Slot, span_of
-from robust_kbench.isolation.calls import Placed, Placing, case_footprint, contradiction, poison
+from robust_kbench.isolation.calls import POISON, Placed, Placing, case_footprint, contradiction, poison
 from robust_kbench.isolation.device_arena import DeviceArena
-from robust_kbench.isolation.gate import MOST_WITHHELD, WITHHELD_BYTES, Ends, Gate, Opened, Pair, open_gate
+from robust_kbench.isolation.gate import MOST_WITHHELD, WITHHELD_BYTES, Delays, Ends, Gate, Opened, Pair, open_gate
 from robust_kbench.isolation.process import Worker
 from robust_kbench.isolation.protocol import Claim, Raised, Returned
 from robust_kbench.schema.case import Case
@@ -27,8 +29,14 @@ _ENQUEUE_S = 0.05
 """For how long a worker may launch. One that takes longer waits for the device: its gate is opened while it runs."""
 _PATIENCE_S = 0.02
 """Time after which a stopped worker runs on in a call: only it can tell that the device has failed."""
+_LONGEST_TAKING_NS = 200_000
+"""From an end word to the copies of pieces of outputs. Who keeps the copy engines from it is charged with the rest."""
+_REHEARSALS = 4
 _WITHHELD = 4
 """Pieces of each input that are written last, if there are not too many inputs."""
+
+
+Aside = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass
@@ -42,6 +50,8 @@ class DeviceCall:
     placed: dict[str, Placed]
     slots: dict[str, Slot]
     turn: int
+    gate: int
+    """Offset of the gate's word."""
     deadline: float
     way: Way
     is_empty: bool
@@ -51,13 +61,35 @@ class DeviceCall:
     snapshots: list[Pair] = field(default_factory=list)
     """Private copies of what the call has written, taken in the turn in which the clock stopped, and where that is."""
 
+    @property
+    def told(self) -> bytes:
+        """What the worker is told of its turn."""
+        return wire.pack_turn(self.turn, self.gate)
+
+    @property
+    def returned(self) -> list[torch.Tensor]:
+        """Bytes of all results."""
+        return [result for result, _ in self.results.values()]
+
 
 class DeviceCaller(Placing):
     """Calls workers that have device memory of their own."""
 
-    def __init__(self, task: Task, *, timeout_s: float, place: str = "cpu", gate: Gate | None = None) -> None:
-        """`place`: the kind of device on which the judge wants answers of timed calls; `gate`: not this process's."""
+    def __init__(
+        self,
+        task: Task,
+        *,
+        timeout_s: float,
+        place: str = "cpu",
+        gate: Gate | None = None,
+        aside: Aside = nullcontext,
+    ) -> None:
+        """`place`: the kind of device on which the judge wants answers of timed calls; `gate`: not this process's.
+
+        `aside`: entered while a worker's host is waited for, and nothing of the judge's is in use.
+        """
         super().__init__(task, place)
+        self._aside = aside
         self._timeout_s = timeout_s
         self._gate = gate or open_gate()
         self._random = random.SystemRandom()
@@ -83,11 +115,11 @@ class DeviceCaller(Placing):
         placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
         deadline = time.monotonic() + self._timeout_s
         slots, turn = self._output_slots(case), self._gate.turn()
-        call = DeviceCall(worker, arena, abi, case, placed, slots, turn, deadline, way, is_empty)
+        place = self._gate.place() if way == "wall" else wire.GATE_OFFSET
+        call = DeviceCall(worker, arena, abi, case, placed, slots, turn, place, deadline, way, is_empty)
         described = [self._describe(name, placed) for name in self._task.inputs]
         scalars = wire.pack_scalars(wire.places_of_scalars(described), inputs.scalars)
         request = {
-            "turn": turn,
             "ends": way != "turn",
             "waits": way == "wall",
             "empty": is_empty,
@@ -112,9 +144,21 @@ class DeviceCaller(Placing):
                 return Observation(case, "crashed", str(error), error.log)
             raise
 
+    def call_nothing(self, worker: Worker, case: Case) -> Observation:
+        """Call an empty kernel that has no tensors, in a worker that has loaded nothing yet."""
+        self._arena = arena = cast("DeviceArena", worker.arena)
+        arena.begin(0)
+        deadline, turn = time.monotonic() + self._timeout_s, self._gate.turn()
+        call = DeviceCall(
+            worker, arena, "destination", case, {}, {}, turn, wire.GATE_OFFSET, deadline, "turn", is_empty=True
+        )
+        flags = {"ends": False, "waits": False, "empty": True, "events": False}
+        return self._gated(call, {**flags, "inputs": [], "outputs": [], "axes": []}, b"")
+
     def _gated(self, call: DeviceCall, request: dict[str, object], scalars: bytes) -> Observation:
         started = time.perf_counter_ns()
-        answer = call.worker.launch(request, scalars, within_s=_ENQUEUE_S)
+        with self._aside():
+            answer = call.worker.launch(request, call.told, scalars, within_s=_ENQUEUE_S)
         if isinstance(answer, Raised):
             return self._raised(call, answer)
         if answer is None:
@@ -128,33 +172,38 @@ class DeviceCaller(Placing):
 
     def _beside_its_host(self, call: DeviceCall, started_ns: int) -> Observation:
         """A call whose host waits for the device: it goes on as soon as the gate is open. Its time is no sample."""
-        opened = self._open(call, "turn" if call.way == "turn" else "word", watched=())
-        answer = call.worker.launched(call.deadline)
-        return self._ended_by_host(call, opened, answer, started_ns, None)
+        opened = self._open(call, "turn", watched=())
+        self._gate.wait(opened, lambda seconds: self._look_after(call, seconds))
+        with self._aside():
+            answer = call.worker.launched(call.deadline)
+        if isinstance(answer, Raised):
+            return self._raised(call, answer)
+        elapsed_ns = time.perf_counter_ns() - started_ns
+        self._locate(call, answer)
+        return self._seen(call, opened, None, elapsed_ns)
 
     def _on_the_wall_clock(self, call: DeviceCall, request: dict[str, object], scalars: bytes) -> Observation:
-        """A call that is launched when its inputs are there."""
-        call.worker.prepare(request, timeout_s=self._timeout_s)
-        opened = self._open(call, "word", watched=())
-        started = time.perf_counter_ns()
-        call.worker.arm(scalars)
-        answer = call.worker.launched(call.deadline)
-        return self._ended_by_host(call, opened, answer, started, "wall")
+        """A call that is launched when its inputs are there.
 
-    def _ended_by_host(
-        self,
-        call: DeviceCall,
-        opened: Opened,
-        answer: Returned | Raised,
-        started_ns: int,
-        clock: Literal["wall"] | None,
-    ) -> Observation:
+        The clock starts first, and the worker is told a moment later. What it has launched ahead, behind a wait, would
+        save it some microseconds of launching; but it knows neither the word nor the value to wait for.
+        """
+        call.worker.prepare(request, timeout_s=self._timeout_s)
+        opened = self._open(call, "host", watched=())
+        call.worker.go_on()
+        self._gate.start()
+        call.worker.arm(call.told, scalars)
+
+        def keep(answer: Returned | Raised) -> None:
+            if isinstance(answer, Returned):
+                self._locate(call, answer)
+                self._gate.keep(opened, self._snapshots(call))
+
+        answer = call.worker.launched(call.deadline, lambda: self._gate.take(opened), keep)
         if isinstance(answer, Raised):
             return self._raised(call, answer)
         self._gate.wait(opened, lambda seconds: self._look_after(call, seconds))
-        elapsed_ns = time.perf_counter_ns() - started_ns
-        self._locate(call, answer)
-        return self._seen(call, opened, clock, elapsed_ns)
+        return self._seen(call, opened, "wall" if opened.kept_turn else None, opened.elapsed_ns())
 
     def _look_after(self, call: DeviceCall, seconds: float) -> None:
         """Bound the time of a call that the device is at, and hear a worker that has something to tell."""
@@ -166,34 +215,56 @@ class DeviceCaller(Placing):
             worker.go_on()
 
     def _open(self, call: DeviceCall, ends: Ends, watched: Sequence[torch.Tensor]) -> Opened:
-        poisoned = [self._bytes_of(slot) for slot in call.slots.values()]
-        poisoned += [result for result, _ in call.results.values()]  # views of inputs become these again
-        inputs = [(self._bytes_of(item.slot), item.content) for item in call.placed.values() if len(item.content)]
-        withheld, decoys = self._withhold(call)
+        outputs = [*map(self._bytes_of, call.slots.values()), *call.returned]
+        withheld, decoys = self._withhold(call.placed, call.returned or outputs)
+        write = partial(self._write, outputs, call.placed, decoys)
+        snapshots = [] if ends == "host" else self._snapshots(call)
+        return self._gate.open(call.arena, call.turn, write, withheld, watched, ends, snapshots, call.gate)
 
-        def write() -> None:
-            for memory in poisoned:
-                poison(memory)
-            for place, content in (*inputs, *decoys):
-                place.copy_(content, non_blocking=True)
+    def usual_delays(self, arena: DeviceArena, abi: str, case: Case, inputs: Inputs) -> Delays:
+        """Measure the judge's own work before calls in an arena that no worker maps, while none is at work."""
+        self._arena = arena
+        arena.begin(case_footprint(self._task, case))
+        placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
+        outputs = [*map(self._bytes_of, self._output_slots(case).values())]
+        outputs += outputs if abi in ("value", "torch") else []  # there are results beside the slots
+        _, decoys = self._withhold(placed, outputs)
+        write = partial(self._write, outputs, placed, decoys)
+        seen = [self._gate.rehearse(arena, write) for _ in range(_REHEARSALS)]
+        return Delays(min(each.device_ns for each in seen), min(each.host_ns for each in seen))
 
+    def _write(self, outputs: Sequence[torch.Tensor], placed: Mapping[str, Placed], decoys: Sequence[Pair]) -> None:
+        """Poison the outputs, and write the inputs; neither allocates memory nor waits for the device."""
+        for memory in outputs:
+            poison(memory)
+        for item in placed.values():  # results that are views of inputs become these again
+            if len(item.content):
+                self._bytes_of(item.slot).copy_(item.content, non_blocking=True)
+        for place, content in decoys:
+            place.copy_(content, non_blocking=True)
+
+    def _snapshots(self, call: DeviceCall) -> list[Pair]:
+        """Room for private copies of what the call writes, and where that is."""
         call.snapshots = [(torch.empty_like(place), place) for place in self._written(call)]
-        return self._gate.open(call.arena, call.turn, write, withheld, watched, ends, call.snapshots)
+        return call.snapshots
 
     def _written(self, call: DeviceCall) -> list[torch.Tensor]:
         """Bytes that the judge copies in its turn; of an empty call what others would write, as that takes time."""
         if call.results and not call.is_empty:
-            return [result for result, _ in call.results.values()]
+            return call.returned
         return [self._bytes_of(slot) for slot in call.slots.values()]
 
-    def _withhold(self, call: DeviceCall) -> tuple[list[Pair], list[Pair]]:
+    def _withhold(self, placed: Mapping[str, Placed], outputs: Sequence[torch.Tensor]) -> tuple[list[Pair], list[Pair]]:
         """Random pieces of each input, in whole elements; and what stands in their places until the clock has started.
 
-        Those are other values of the same input, so that nobody sees where they are.
+        Those are other values of the same input, so that nobody sees where they are. Where there are no tensors among
+        the inputs, poison is written anew to pieces of the outputs: what was computed ahead would be lost.
         """
+        if not any(len(item.content) for item in placed.values()):
+            return self._poison_again(outputs), []
         withheld, decoys = [], []
-        count = min(_WITHHELD, MOST_WITHHELD // max(1, len(call.placed)))
-        for item in call.placed.values():
+        count = min(_WITHHELD, MOST_WITHHELD // max(1, len(placed)))
+        for item in placed.values():
             memory, content = self._bytes_of(item.slot), item.content
             size = min(len(content), WITHHELD_BYTES)
             starts = (len(content) - size) // item.slot.itemsize + 1
@@ -205,6 +276,13 @@ class DeviceCaller(Placing):
                 withheld.append((memory[start : start + size], content[start : start + size]))
                 decoys.append((memory[start : start + size], decoy))
         return withheld[:MOST_WITHHELD], decoys[:MOST_WITHHELD]
+
+    def _poison_again(self, outputs: Sequence[torch.Tensor]) -> list[Pair]:
+        """Random pieces of outputs, and poison for them."""
+        outputs = [output for output in outputs if len(output)][: MOST_WITHHELD // _WITHHELD]
+        starts = [(output, self._random.randrange(len(output))) for output in outputs for _ in range(_WITHHELD)]
+        pieces = [output[start : start + WITHHELD_BYTES] for output, start in starts]
+        return [(piece, torch.full_like(piece, POISON)) for piece in pieces]
 
     def _bytes_of(self, slot: Slot) -> torch.Tensor:
         return self._arena.bytes_of(slot)
@@ -250,6 +328,7 @@ class DeviceCaller(Placing):
         is_late = clock is not None and not call.is_empty and _is_late(has_changed, call.snapshots)
         if is_late and opened.ends == "turn":
             clock = None  # it has outlasted the worker's turn
+        elapsed_ns += max(0, opened.taking_ns() - _LONGEST_TAKING_NS)
         delays = opened.delays()
         return Observation(
             case=case,

@@ -12,6 +12,10 @@ that the worker says ends a call. The clock has two changes of contexts in it, s
 A call of a millisecond and more would outlast its turn. Its worker writes an end word behind it, for which the judge
 waits (`ends="word"`). As it comes, pieces of the outputs are copied to the host on a stream that holds nothing but
 waits and copies, and so needs no turn: they show what is not complete. A word that comes too early gains some 8 us.
+
+A call whose host takes part (`ends="host"`) is launched on the clock. All is ready, and the worker runs, before the
+clock starts (`start`); only then is it told its turn. The judge asks for its turn when the worker says that it has
+launched everything, and the end word has to be there, too.
 """
 
 from __future__ import annotations
@@ -29,10 +33,11 @@ import torch
 
 from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.device_arena import DeviceArena
+from robust_kbench.worker import wire
 from robust_kbench.worker.cuda import runtime
 from robust_kbench.worker.cuda.driver import Driver
 
-Ends = Literal["turn", "word"]
+Ends = Literal["turn", "word", "host"]
 Pair = tuple[torch.Tensor, torch.Tensor]
 """A place in memory, and the bytes that belong there."""
 WITHHELD_BYTES, MOST_WITHHELD = 512, 256
@@ -43,9 +48,12 @@ _MIN_FLUSH_BYTES, _MAX_FLUSH_BYTES = 64 << 20, 512 << 20
 _YIELD_NS = 30_000
 """Delay from the opened gate to the judge's request for its next turn. Without it the judge would keep its own."""
 _POLL_S = 20e-6
+_LINE = 128
 _LONGEST_OPENING_NS = 10_000_000_000
 _PATIENCE_S, _LONGEST_END_S = 0.2, 10.0
 _BLOCK = 1024
+_LONGEST_HOLD_NS = 500_000
+"""For how long the judge keeps its turn while it finds out where results are."""
 _SOURCE = f"""
 extern "C" __global__ void kbench_open(
     const unsigned long long* table, int count, unsigned* gate, int turn, unsigned long long* stamp) {{
@@ -66,8 +74,12 @@ extern "C" __global__ void kbench_open(
     __threadfence_system();
   }}
 }}
-extern "C" __global__ void kbench_stamp(unsigned long long* stamp) {{
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(*stamp));
+extern "C" __global__ void kbench_stamp(unsigned long long* stamp, const volatile unsigned* known) {{
+  unsigned long long now, started;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(started));
+  *stamp = started;
+  do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  while (!*known && now - started < {_LONGEST_HOLD_NS});
 }}
 """
 
@@ -98,10 +110,14 @@ class Opened:
     ends: Ends
     started: Any = field(default_factory=_event)
     opened: Any = field(default_factory=_event)
+    came: Any = field(default_factory=_event)
     stopped: Any = field(default_factory=_event)
     taken: Any = field(default_factory=_event)
     released_ns: int = 0
     host_ns: int = 0
+    taken_up_ns: int = 0
+    kept_turn: bool = True
+    """Whether outputs were copied in the turn in which the clock stopped."""
 
     def is_over(self) -> bool:
         """Tell if the clock has stopped, and the pieces are taken."""
@@ -111,6 +127,10 @@ class Opened:
         """From the start of the clock to its stop. Waits for the device."""
         start, stop = self.stamps.tolist()
         return max(0, int(stop - start))
+
+    def taking_ns(self) -> int:
+        """From the end word, where there is one to wait for, until the watched pieces were copied."""
+        return int(self.came.elapsed_time(self.taken) * 1e6) if self.watched else 0
 
     def delays(self) -> Delays:
         """Measure the judge's own work before the call."""
@@ -160,7 +180,8 @@ class Gate:
         self._watching: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         """Holds nothing but waits, events and copies to the host: all else would bind it to the multiprocessors."""
         self._rescuing: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        self._words = torch.zeros(2, 32, dtype=torch.int32).pin_memory()  # release and turn, a cache line each
+        self._words = torch.zeros(4, 32, dtype=torch.int32).pin_memory()
+        """Release, start, take, known: each tells a stream of the judge's to go on, and has a cache line of its own."""
         self._table = torch.zeros(MOST_WITHHELD, 3, dtype=torch.int64).pin_memory()
         self._pieces = torch.zeros(_WATCHED, _WATCHED_BYTES, dtype=torch.uint8).pin_memory()
         self._stamps = torch.zeros(2, dtype=torch.int64, device="cuda")
@@ -171,13 +192,18 @@ class Gate:
         self._sum = torch.zeros((), dtype=torch.int64, device="cuda")
         for _ in range(2):  # loads kernels and fills the allocator's cache: behind a wait that would never end
             self._flush()
-            self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps])
+            self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps, self._words[3]])
             self._open(grid=(1, 1, 1), block=(_BLOCK, 1, 1), args=[self._table, 0, self._clean, 0, self._stamps])
         torch.cuda.synchronize()
 
     def turn(self) -> int:
         """A value for both words of a call, which no worker foretells."""
         return self._random.randrange(1, 1 << 31)
+
+    def place(self) -> int:
+        """An offset for the word of a gate, which no worker foretells."""
+        places = [each for each in range(0, wire.SLOTS_OFFSET, _LINE) if each != wire.END_OFFSET]
+        return places[self._random.randrange(len(places))]
 
     def open(
         self,
@@ -188,21 +214,26 @@ class Gate:
         outputs: Sequence[torch.Tensor],
         ends: Ends,
         snapshots: Sequence[Pair] = (),
+        place: int = wire.GATE_OFFSET,
     ) -> Opened:
         """Write inputs and poison (`write`), start the clock, write what was `withheld`, open the gate.
 
-        Returns when the gate is open. `write` must not allocate memory nor wait for the device. `outputs`: bytes of all
-        outputs, of which pieces are looked at when an end word comes. `snapshots`: private memory, and the output that
-        it gets in the very turn in which the clock stops.
+        Returns when the gate is open; with ends "host" when only `start` is left to be called. `write` must not
+        allocate memory nor wait for the device. `outputs`: bytes of all outputs, of which pieces are looked at when an
+        end word comes. `snapshots`: private memory, and the output that it gets in the very turn in which the clock
+        stops; with ends "host" they are told later (`keep`). `place`: offset of the gate's word.
         """
         self._runtime.reset_persisting_cache()
         call = Opened(self._stamps, self._some_of(outputs) if ends == "word" else [], ends)
-        release, take = self._words
+        release, _, take, known = self._words
         self._words.fill_(0)
-        for number, (place, content) in enumerate(withheld):
-            self._table[number] = torch.tensor([place.data_ptr(), content.data_ptr(), len(content)])
+        known.fill_(ends != "host")
+        for number, (piece, content) in enumerate(withheld):
+            self._table[number] = torch.tensor([piece.data_ptr(), content.data_ptr(), len(content)])
         try:
-            self._enqueue(arena, turn, call, write, len(withheld), snapshots)
+            self._enqueue(arena, turn, call, write, len(withheld), place)
+            if ends != "host":
+                self.keep(call, snapshots)
         except BaseException:
             self._words.fill_(1)  # or the stream would wait for ever
             raise
@@ -213,7 +244,7 @@ class Gate:
                 if time.perf_counter_ns() - call.released_ns > _LONGEST_OPENING_NS:
                     raise HarnessError("the device does not get to the judge's own work")
         except BaseException:
-            take.fill_(1)
+            self._words.fill_(1)
             raise
         opened_ns = time.perf_counter_ns()
         call.host_ns = opened_ns - call.released_ns
@@ -230,34 +261,56 @@ class Gate:
         call: Opened,
         write: Callable[[], None],
         withheld: int,
-        snapshots: Sequence[Pair],
+        place: int,
     ) -> None:
-        """Have the device do all of a call's opening and end; nothing happens before its release."""
+        """Have the device do all of a call's opening, and stop the clock; nothing happens before its release."""
         stream = int(torch.cuda.current_stream().cuda_stream)
-        release, take = self._words
+        release, start, take, known = self._words
         # Behind a wait, so that the device does all that follows without waiting for the host in between.
         self._driver.wait(stream, release.data_ptr(), 1)
         call.started.record()
         write()
         self._flush()
         call.opened.record()
-        opening = [self._table, withheld, arena.words, turn, self._stamps]
+        if call.ends == "host":
+            self._driver.wait(stream, start.data_ptr(), 1)
+        opening = [self._table, withheld, arena.words[place:], turn, self._stamps]
         self._open(grid=(1, 1, 1), block=(_BLOCK, 1, 1), args=opening)
-        if call.ends == "turn":
+        if call.ends != "word":
             self._driver.wait(stream, take.data_ptr(), 1)
-        else:
+        if call.ends != "turn":
             self._watch(arena, turn, call)
             self._driver.wait(stream, arena.end, turn)
-        # Before the clock stops: what is computed when the worker's context was idle once comes too late.
-        for private, place in snapshots:
-            private.copy_(place, non_blocking=True)
-        self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps[1:]])
+        self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps[1:], known])
+
+    def start(self) -> None:
+        """Start the clock of a call whose host takes part."""
+        self._words[1].fill_(1)
+
+    def take(self, call: Opened) -> None:
+        """Ask for the turn in which the clock of such a call stops."""
+        call.taken_up_ns = time.perf_counter_ns()
+        self._words[2].fill_(1)
+
+    def keep(self, call: Opened, snapshots: Sequence[Pair]) -> None:
+        """Copy outputs behind the stop of the clock, in the same turn: what others compute after it comes too late."""
+        for private, output in snapshots:
+            private.copy_(output, non_blocking=True)
         call.stopped.record()
         call.taken.record(self._watching)
+        if call.ends == "host":
+            self._words[3].fill_(1)
+            call.kept_turn = time.perf_counter_ns() - call.taken_up_ns < _LONGEST_HOLD_NS
 
     def open_empty(self, arena: DeviceArena, turn: int) -> None:
         """Open the gate for a call that will give no answer, so that its worker comes to rest."""
         self._driver.write(int(torch.cuda.current_stream().cuda_stream), arena.gate, turn)
+
+    def rehearse(self, arena: DeviceArena, write: Callable[[], None]) -> Delays:
+        """Go through a call's opening that no worker waits for: what the judge's own work takes."""
+        call = self.open(arena, self.turn(), write, [], [], "turn")
+        self.wait(call, lambda seconds: None)
+        return call.delays()
 
     def wait(self, call: Opened, go_on: Callable[[float], None]) -> None:
         """Wait until the clock has stopped; `go_on` is called with the seconds so far, and may raise."""
@@ -292,6 +345,7 @@ class Gate:
 
     def _watch(self, arena: DeviceArena, turn: int, call: Opened) -> None:
         self._driver.wait(int(self._watching.cuda_stream), arena.end, turn)
+        call.came.record(self._watching)
         with torch.cuda.stream(self._watching):
             for place, then in call.watched:
                 then.copy_(place, non_blocking=True)

@@ -105,15 +105,23 @@ class Worker:
         )  # else others have filled it
         self._is_memory_limited = processes.available_bytes() > 2 * _LEAST_FREE_MEMORY_BYTES
 
+    def open(self, device: str, *, spin: bool, timeout_s: float) -> None:
+        """Have the worker open its device. Nothing of a submission is there yet, and calls are empty."""
+        self._begin("open", {"device": device}, "opening the device", spin=spin, timeout_s=timeout_s)
+
     def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
         """Have the worker import the submission."""
+        return self._begin("load", request, "importing the submission", spin=spin, timeout_s=timeout_s)
+
+    def _begin(
+        self, operation: str, request: dict[str, Any], what: str, *, spin: bool, timeout_s: float
+    ) -> Loaded | Raised:
         nonce = _nonce()
         self._spin = spin
         memory = {"arena_bytes": self.arena.size_bytes, "results_at": self.arena.results_at}
-        frame = {"op": "load", "nonce": nonce, "spin": spin, **memory, **request}
         self._run()
-        self._send(frame)
-        self._wait(wire.FINISHED, nonce, time.monotonic() + timeout_s, "importing the submission")
+        self._send({"op": operation, "nonce": nonce, "spin": spin, **memory, **request})
+        self._wait(wire.FINISHED, nonce, time.monotonic() + timeout_s, what)
         answer = self._answer(nonce)
         if not isinstance(answer, Loaded | Raised):
             raise self._crash("broke the protocol: it answered a load with something else")
@@ -175,13 +183,15 @@ class Worker:
             queued_ns=queued_ns,
         )
 
-    def launch(self, request: dict[str, Any], scalars: bytes, *, within_s: float) -> Returned | Raised | None:
+    def launch(
+        self, request: dict[str, Any], turn: bytes, scalars: bytes, *, within_s: float
+    ) -> Returned | Raised | None:
         """Have it launch a call on a CUDA device, whose gate is closed. It is stopped when this returns an answer.
 
         None, and it runs on, where its host does not come back `within_s`: then it waits for the device.
         """
         self._nonce = _nonce()
-        self._hand_over(scalars)
+        self._hand_over(scalars, turn)
         self._run()
         self._send({"op": "launch", "nonce": self._nonce, **request})
         if not self._comes(wire.READY, self._nonce, time.monotonic() + within_s):
@@ -192,21 +202,33 @@ class Worker:
     def prepare(self, request: dict[str, Any], *, timeout_s: float) -> None:
         """Have it make ready for a call that it launches when it is armed. It is stopped when this returns."""
         self._nonce = _nonce()
+        self._hand_over(b"", bytes(wire.SCALARS_OFFSET - wire.TURN_OFFSET))
         self._run()
         self._send({"op": "launch", "nonce": self._nonce, **request})
         self._wait(wire.PREPARED, self._nonce, time.monotonic() + timeout_s, "preparing a call")
         self.park()
 
-    def arm(self, scalars: bytes) -> None:
-        """Let it launch the call that it has prepared."""
-        self._hand_over(scalars)
-        self._wake(wire.ARM, self._nonce)
+    def arm(self, turn: bytes, scalars: bytes) -> None:
+        """Let it launch the call that it has prepared; it runs already (see `go_on`)."""
+        self._hand_over(scalars, turn)
+        self._signal(wire.ARM, self._nonce)
 
-    def launched(self, deadline: float) -> Returned | Raised:
-        """Wait until it has launched its call. It is stopped when this returns."""
+    def launched(
+        self,
+        deadline: float,
+        at_once: Callable[[], None] = lambda: None,
+        before_stop: Callable[[Returned | Raised], None] = lambda answer: None,
+    ) -> Returned | Raised:
+        """Wait until it has launched its call. It is stopped when this returns.
+
+        `at_once` is called when it says so, `before_stop` with what it says.
+        """
         self._wait(wire.READY, self._nonce, deadline, "running the kernel")
+        at_once()
+        answer = self._told()
+        before_stop(answer)
         self.park()
-        return self._told()
+        return answer
 
     def go_on(self) -> None:
         """Let it run, if it was stopped, and look whether it is well. Cheap enough to be called again and again."""
@@ -314,7 +336,8 @@ class Worker:
         self._drain_log()
         return self._log.decode(errors="replace").strip()
 
-    def _hand_over(self, scalars: bytes) -> None:
+    def _hand_over(self, scalars: bytes, turn: bytes = b"") -> None:
+        self._control[wire.TURN_OFFSET : wire.TURN_OFFSET + len(turn)] = turn
         self._control[wire.SCALARS_OFFSET : wire.SCALARS_OFFSET + len(scalars)] = scalars
 
     def _run(self) -> int:

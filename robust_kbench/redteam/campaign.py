@@ -17,9 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from robust_kbench import machine_shares
+from robust_kbench.devices import nvml
 from robust_kbench.machine_shares import Share
 from robust_kbench.redteam.corpus import DEVICE_GROUPS, GROUPS, Attack, Group, Honest, Specimen
 from robust_kbench.redteam.trial import BROKEN, Ending, Proving
+from robust_kbench.schema.record import Tier
 from robust_kbench.schema.task import DeviceKind
 
 _DELICATE: frozenset[Group] = frozenset({"clocks", "floor", "baseline protection", "sandbox"})
@@ -72,35 +74,50 @@ def run(
     arm: bool = True,
     ablate: bool = False,
     device: DeviceKind = "cpu",
+    tries: int = 1,
+    tier: Tier = "quick",
 ) -> Iterator[Trials]:
     """Trials as they finish. `arm` shows for each attack that it works; `ablate` switches off each group alone, too.
 
-    What could not be armed in company is tried once more alone: noise hides a small gain. On a CUDA device all trials
-    are made one after the other.
+    All that is defended is tried `tries` times; `tier` is that of its evaluations.
+
+    What could not be armed in company is tried once more alone: noise hides a small gain. On CUDA devices every process
+    has one of its own, with cores of its own.
     """
     twins = {specimen.name: specimen for specimen in honest}
-    orders = [_Order(attack, twins[attack.header.twin], arm, ablate) for attack in attacks]
-    orders += [_Order(specimen, None, False, False) for specimen in honest]
+    orders = [
+        _Order(attack, twins[attack.header.twin], arm and number == 0, ablate and number == 0)
+        for number in range(tries)
+        for attack in attacks
+    ]
+    orders += [_Order(specimen, None, False, False) for specimen in honest for _ in range(tries)]
+    cores = sorted(os.sched_getaffinity(0))
     if device == "cuda":
-        with Proving(device) as proving:
+        shares = machine_shares.of_gpus(nvml.visible(), cores, jobs)
+        if len(shares) > 1:
+            yield from (trials for _, trials in _beside_each_other(orders, shares, device, tier))
+            return
+        with Proving(device, tier) as proving:
             for order in orders:
                 yield _carry_out(order, proving)
         return
-    shares = machine_shares.of_cores(sorted(os.sched_getaffinity(0)), jobs)
+    shares = machine_shares.of_cores(cores, jobs)
     is_crowded = not all(share.is_enough_for_timing for share in shares)
     alone = [order for order in orders if is_crowded and order.needs_a_quiet_machine]
-    for order, trials in _beside_each_other([order for order in orders if order not in alone], shares):
+    for order, trials in _beside_each_other([order for order in orders if order not in alone], shares, device, tier):
         if trials.armed is not None and not trials.is_armed and not trials.defended.succeeded:
             alone.append(order)
         else:
             yield trials
     if alone:
-        with Proving() as proving:
+        with Proving(device, tier) as proving:
             for order in alone:
                 yield _carry_out(order, proving)
 
 
-def _beside_each_other(orders: Sequence[_Order], shares: Sequence[Share]) -> Iterator[tuple[_Order, Trials]]:
+def _beside_each_other(
+    orders: Sequence[_Order], shares: Sequence[Share], device: DeviceKind, tier: Tier
+) -> Iterator[tuple[_Order, Trials]]:
     context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
     free: SimpleQueue[Share] = context.SimpleQueue()
     for share in shares:
@@ -108,7 +125,9 @@ def _beside_each_other(orders: Sequence[_Order], shares: Sequence[Share]) -> Ite
     with (
         TemporaryDirectory(prefix="redteam-") as folder,
         # Unlike those of multiprocessing.Pool, these processes may have children.
-        ProcessPoolExecutor(len(shares), context, initializer=_prepare, initargs=(free, folder)) as processes,
+        ProcessPoolExecutor(
+            len(shares), context, initializer=_prepare, initargs=(free, folder, device, tier)
+        ) as processes,
     ):
         futures = {processes.submit(_carry_out_here, order): order for order in orders}
         for done in as_completed(futures):
@@ -118,10 +137,10 @@ def _beside_each_other(orders: Sequence[_Order], shares: Sequence[Share]) -> Ite
 _here: Proving | None = None
 
 
-def _prepare(free: SimpleQueue[Share], folder: str) -> None:
+def _prepare(free: SimpleQueue[Share], folder: str, device: DeviceKind, tier: Tier) -> None:
     global _here
     machine_shares.settle(free.get(), folder)
-    _here = Proving().__enter__()
+    _here = Proving(device, tier).__enter__()
 
 
 def _carry_out_here(order: _Order) -> Trials:

@@ -85,7 +85,10 @@ class DisturbanceHeader(Header):
 
 
 class AttackHeader(Header):
-    """See the module. `outdated`: it succeeded in a design that is gone, and has nothing left to be armed against."""
+    """See the module. `outdated`: there is nothing to arm it against.
+
+    It succeeded in a design that is gone, or would do so on a device that lets it.
+    """
 
     catalogue: tuple[str, ...] = Field(min_length=1)
     hint: str = ""

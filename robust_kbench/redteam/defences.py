@@ -253,7 +253,7 @@ def _launched_upon_its_inputs(
     self: DeviceCaller, call: DeviceCall, request: dict[str, object], scalars: bytes
 ) -> Observation:
     opened = self._open(call, "word", watched=())
-    launched = call.worker.launch(request | {"ends": True}, scalars, within_s=self._timeout_s)
+    launched = call.worker.launch(request | {"ends": True}, call.told, scalars, within_s=self._timeout_s)
     started = time.perf_counter_ns()
     if launched is None or isinstance(launched, Raised):
         return Observation(call.case, "raised", str(launched))

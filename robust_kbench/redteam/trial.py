@@ -24,7 +24,7 @@ from robust_kbench.redteam.defences import without
 from robust_kbench.redteam.naive_process import NaiveProcess
 from robust_kbench.redteam.targets import TOKEN, Targets
 from robust_kbench.registry import LoadedTask, load_task
-from robust_kbench.schema.record import RunRecord, Status
+from robust_kbench.schema.record import RunRecord, Status, Tier
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, shape_of
 from robust_kbench.scoring import score
@@ -93,6 +93,7 @@ class Proving:
     """Runs trials one after the other, on evaluators that it keeps; use it as a context manager."""
 
     device: DeviceKind = "cpu"
+    tier: Tier = "quick"
     _stack: ExitStack = field(default_factory=ExitStack)
     _evaluators: dict[bool, Evaluator] = field(default_factory=dict)
     _twins: dict[str, list[float] | None] = field(default_factory=dict)
@@ -203,7 +204,7 @@ class Proving:
             if "process boundary" in off:
                 return _in_a_child(lambda: _evaluate_afresh(submission))
             evaluator = self._evaluator(has_sandbox="sandbox" not in off)
-            return evaluator.evaluate(submission, _timed_once(submission.file.task, self.device), tier="quick")
+            return evaluator.evaluate(submission, _timed_once(submission.file.task, self.device), tier=self.tier)
 
     def _evaluator(self, *, has_sandbox: bool) -> Evaluator:
         """One for each kind of warm process; started while the sandbox is off, if it is to be off."""

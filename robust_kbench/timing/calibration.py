@@ -14,8 +14,10 @@ from robust_kbench.guards.thresholds import spread_of
 from robust_kbench.schema.observation import Way
 from robust_kbench.timing import statistics
 
-EMPTY_KERNEL_NS = 1_000
-"""Time of an empty kernel on the device. Assumed: CUPTI shows about as much, which was not measured here."""
+EMPTY_KERNEL_NS = 900
+"""Time of the empty kernel on an H100, as CUPTI shows it (tools/gpu/constant.py)."""
+CLOCK_ERROR_NS = 3_000
+"""By how much times of short kernels were found to be wrong, in a worker in which Triton launches them."""
 
 _WAYS_NS = 8_000
 """Bound of the difference between calls that end by a word and by a turn; 3 to 5 us were measured."""
@@ -27,6 +29,8 @@ class Calibration:
 
     empty: dict[Way, list[int]] = field(default_factory=lambda: defaultdict(list))
     """The judge's clock around an empty kernel."""
+    nothing: dict[str, list[int]] = field(default_factory=dict)
+    """The same by contestant, in its worker before anything was loaded there."""
     empty_events: list[int] = field(default_factory=list)
     """Two events around an empty kernel."""
     events: list[int] = field(default_factory=list)
@@ -38,6 +42,14 @@ class Calibration:
         """Forget the calls of the trusted contestant, as others or otherwise ended ones take their place."""
         self.events.clear()
         self.around_events.clear()
+
+    def difference_ns(self, name: str, trusted: str) -> int:
+        """By how much the constant in calls of one worker exceeds that of another. It is a matter of the context.
+
+        No code of a submission was in either worker when this was measured.
+        """
+        mine, theirs = self.nothing.get(name), self.nothing.get(trusted)
+        return round(statistics.median(mine) - statistics.median(theirs)) if mine and theirs else 0
 
     def offset_ns(self, way: Way, trusted: Way, trusted_ns: list[int]) -> int:
         """Offset to take off a time that was stopped in this `way`; `trusted_ns` are times of the trusted contestant.

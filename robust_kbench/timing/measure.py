@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from time import sleep
@@ -12,7 +13,6 @@ from robust_kbench import machine_lock
 from robust_kbench.cases.bank import Bank
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
-from robust_kbench.isolation.calling import open_arena
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress
@@ -23,6 +23,7 @@ from robust_kbench.schema.record import MAX_FOREIGN_LOAD, CaseResult, Session, T
 from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
+from robust_kbench.timing.opening import Opening
 from robust_kbench.timing.plan import PLANS, Plan
 from robust_kbench.timing.result import Clock, SessionResult
 from robust_kbench.timing.session import TimingSession
@@ -63,36 +64,45 @@ def measure(
     watch: Stopwatch,
     progress: Progress,
     is_doubtful: Doubt,
+    opening: Opening | None = None,
 ) -> Measured:
-    """Measure every timed case. Stops at the first one on which the candidate fails."""
+    """Measure every timed case. Stops at the first one on which the candidate fails.
+
+    `opening`: workers that are open already, and the arena; it is closed.
+
+    On a CUDA device, where a context takes longer to create than a session lasts, cases of one dtype are measured in
+    turn by the same workers.
+    """
     measured = Measured()
     plan = PLANS[tier]
     dealt = secrets.randbelow(len(spot_checks.KINDS))  # nobody knows what is looked at in which case
-    arena = open_arena(device, max(spot_checks.footprint(task, case) for case in cases), device.pool_bytes)
-    try:
+    with closing(opening or Opening(task, contestants, cases, pool, device)) as opening:
+
+        def session(number: int, turn: int, bank: Bank) -> TimingSession:
+            return TimingSession(
+                task, cases[number], contestants, plan,
+                judge=judge, bank=bank, pool=pool, device=device, arena=opening.arena, watch=watch,
+                timeout_s=_CALL_TIMEOUT_S,
+                is_first=turn == 0,
+                distributions=_share(task.distributions, number + dealt, turn, tier, len(cases)),
+                spots=spot_checks.due(tier, number + dealt, turn, len(cases)),
+            )  # fmt: skip
+
         with machine_lock.quiet():
-            for number, case in enumerate(cases):
-                progress("timed bindings", number, len(cases))
-                bank = Bank(task, case, device.judging_place)
-
-                def session(turn: int, case: Case = case, bank: Bank = bank, number: int = number) -> SessionResult:
-                    return TimingSession(
-                        task, case, contestants, plan,
-                        judge=judge, bank=bank, pool=pool, device=device, arena=arena, watch=watch,
-                        timeout_s=_CALL_TIMEOUT_S,
-                        is_first=turn == 0,
-                        distributions=_share(task.distributions, number + dealt, turn, tier, len(cases)),
-                        spots=spot_checks.due(tier, number + dealt, turn, len(cases)),
-                    ).run()  # fmt: skip
-
-                _measure_case(case, plan, _REPEATS[tier], session, measured, is_doubtful)
+            done = 0
+            for group in _groups(cases, device):
+                progress("timed bindings", done, len(cases))
+                bindings = [
+                    _Binding(cases[number], plan, partial(session, number, bank=_bank(task, cases[number], device)))
+                    for number in group
+                ]
+                _measure_together(bindings, opening, _REPEATS[tier], measured, is_doubtful)
                 if measured.failure:
                     break
+                done += len(group)
             progress("timed bindings", len(cases), len(cases))
         if measured.loaded_sessions:
             measured.findings.append(_busy_machine(measured.loaded_sessions))
-    finally:
-        arena.close()
     measured.findings = _distinct(measured.findings)
     return measured
 
@@ -108,30 +118,78 @@ def _share(
     return distributions[((number if tier == "quick" else number + turn) % count) :: count]
 
 
-def _measure_case(
-    case: Case,
-    plan: Plan,
-    repeats: int,
-    run: Callable[[int], SessionResult],
-    measured: Measured,
-    is_doubtful: Doubt,
+def _groups(cases: Sequence[Case], device: Device) -> list[list[int]]:
+    """Numbers of the cases that are measured by the same workers."""
+    if device.kind == "cpu":
+        return [[number] for number in range(len(cases))]
+    dtypes = dict.fromkeys(case.dtype for case in cases)
+    return [[number for number, case in enumerate(cases) if case.dtype == dtype] for dtype in dtypes]
+
+
+def _bank(task: Task, case: Case, device: Device) -> Bank:
+    return Bank(task, case, device.judging_place)
+
+
+@dataclass
+class _Binding:
+    """A timed case, and what its sessions have shown so far; `session` makes the one of a turn."""
+
+    case: Case
+    plan: Plan
+    session: Callable[[int], TimingSession]
+    sessions: list[Session] = field(default_factory=list)
+    logs: list[list[float]] = field(default_factory=list)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it needs one more session."""
+        return len(self.sessions) < self.plan.sessions or self.plan.wants_more(self.logs)
+
+
+def _measure_together(
+    bindings: Sequence[_Binding], opening: Opening, repeats: int, measured: Measured, is_doubtful: Doubt
 ) -> None:
-    sessions: list[Session] = []
-    logs: list[list[float]] = []
-    while len(sessions) < plan.sessions or plan.wants_more(logs):
-        result, repeated = _undisturbed(partial(run, len(sessions)), repeats, measured, is_doubtful)
-        measured.loaded_sessions += _is_loaded(result)
-        measured.findings += [_disturbed(result.disturbance)] if result.disturbance else []
-        measured.seen += result.seen
-        measured.results += result.results
-        measured.findings += result.findings
-        if result.failure:
-            measured.failure = f"{case}: {result.failure}"
-            return
-        sessions.append(result.as_record(repeated))
-        measured.clocks.add(result.clock)
-        logs.append(result.logs())
-    measured.timings.append(Timing(axes=case.axes, dtype=case.dtype, sessions=tuple(sessions)))
+    """One session of each after the other, until none is due. All of a turn have the same workers, if all goes well."""
+    while due := [binding for binding in bindings if binding.is_due]:
+        sessions = [binding.session(len(binding.sessions)) for binding in due]
+        with ExitStack() as stack:
+            first: list[Callable[[], SessionResult]] = [session.run for session in sessions]
+            opened = opening.take(due[0].case.dtype)
+            if len(due) > 1 or opened is not None:
+                for session in sessions:
+                    session.look_at_the_idle_device()
+                workers = stack.enter_context(closing(sessions[0].start(opened)))
+                first = [partial(session.run, workers) for session in sessions]
+            for binding, run in zip(due, first, strict=True):
+                _measure_once(binding, run, repeats, measured, is_doubtful)
+                if measured.failure:
+                    return
+    measured.timings += [
+        Timing(axes=binding.case.axes, dtype=binding.case.dtype, sessions=tuple(binding.sessions))
+        for binding in bindings
+    ]
+
+
+def _measure_once(
+    binding: _Binding, first: Callable[[], SessionResult], repeats: int, measured: Measured, is_doubtful: Doubt
+) -> None:
+    left = [first]
+
+    def run() -> SessionResult:
+        return (left.pop() if left else binding.session(len(binding.sessions)).run)()
+
+    result, repeated = _undisturbed(run, repeats, measured, is_doubtful)
+    measured.loaded_sessions += _is_loaded(result)
+    measured.findings += [_disturbed(result.disturbance)] if result.disturbance else []
+    measured.seen += result.seen
+    measured.results += result.results
+    measured.findings += result.findings
+    if result.failure:
+        measured.failure = f"{binding.case}: {result.failure}"
+        return
+    binding.sessions.append(result.as_record(repeated))
+    binding.logs.append(result.logs())
+    measured.clocks.add(result.clock)
 
 
 def _undisturbed(

@@ -48,6 +48,7 @@ class SessionResult:
             return self.samples[name]
         trusted_ns = self.samples.get(self.trusted, [])
         offset_ns = self.calibration.offset_ns(self.ways[name], self.ways[self.trusted], trusted_ns)
+        offset_ns += self.calibration.difference_ns(name, self.trusted)
         return [max(1, sample - offset_ns) for sample in self.samples[name]]
 
     def as_record(self, repeated: int) -> Session:

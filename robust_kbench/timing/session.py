@@ -16,6 +16,8 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import Any
 
+import torch
+
 from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import Inputs, make_inputs
@@ -27,7 +29,9 @@ from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calling import open_caller
 from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.isolation.device_memory import takes_too_much
 from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.isolation.process import Worker
 from robust_kbench.languages.built import Built
 from robust_kbench.oracle.properties import relate
 from robust_kbench.oracle.verdict import Judge, Limits
@@ -53,7 +57,8 @@ from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.workers import Workers
 
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
-_WAY_CALLS, _EMPTY_CALLS = 3, 7
+_WAY_CALLS, _EMPTY_CALLS, _EMPTY_TRIES = 3, 7, 3
+_FIRST_EMPTY_CALLS, _CONTEXT_CALLS = 3, 15  # kernels are loaded in the first ones
 _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
 """Longest call that ends by the judge's turn, which comes after 2 ms at the latest, and shortest one that ends by the
 worker's word; two changes of contexts included."""
@@ -102,7 +107,9 @@ class TimingSession:
         self._caller = open_caller(device, task, arena, timeout_s=timeout_s, place=device.judging_place)
         self._random = random.SystemRandom()
         self._limits: dict[tuple[str, Distribution], Limits] = {}
-        self._workers = Workers(pool, device, arena)
+        self._pool, self._arena = pool, arena
+        self._workers: dict[str, Worker] = {}
+        """Those that are still called."""
         self._peers = Peers()
         self._erring: set[str] = set()
         self._ways: dict[str, Way] = {contestant.name: "word" for contestant in self._contestants}
@@ -113,25 +120,70 @@ class TimingSession:
             {contestant.name: [] for contestant in self._contestants}, self._calibration, self._ways
         )
 
-    def run(self) -> SessionResult:
-        """Start workers, warm up, measure. A failure of the candidate ends the session and is told in `failure`."""
+    def start(self, workers: Workers | None = None) -> Workers:
+        """Start workers, which may serve several sessions of one dtype; the caller closes them.
+
+        `workers`: those that are open already.
+        """
+        is_open = workers is not None
+        workers = workers or Workers(self._pool, self._device, self._arena)
+        try:
+            if not is_open:
+                workers.open(self._contestants, self._case.dtype)
+            call_nothing = None if self._calibration is None else self._constant_ns
+            workers.load(self._case.dtype, self._heap_bytes(), call_nothing)
+        except BaseException:
+            workers.close()
+            raise
+        return workers
+
+    def run(self, workers: Workers | None = None) -> SessionResult:
+        """Warm up, and measure. A failure of the candidate ends the session and is told in `failure`.
+
+        `workers`: those that `start` of this session or of another one has started, after `look_at_the_idle_device` of
+        all. Else the session has workers of its own.
+        """
+        if workers is None:
+            self.look_at_the_idle_device()
+            with closing(self.start()) as workers:
+                return self.run(workers)
+        self._workers = dict(workers.called)
+        if self._calibration is not None:
+            self._calibration.nothing = workers.constants_ns
+        for name, error in workers.failures.items():
+            self._give_up(name, str(error))
+        if CANDIDATE not in self._workers:
+            return self._result
         with ExitStack() as stack:
-            stack.enter_context(closing(self._workers))
-            failures = self._workers.start(self._contestants, self._case.dtype, self._heap_bytes())
-            for name, error in failures.items():
-                self._give_up(name, str(error))
             stack.enter_context(self._device.pinned())
             stack.enter_context(_no_garbage_collection())
-            if CANDIDATE not in self._workers:
-                return self._result
-            before = self._workers.others_seconds()
+            before = workers.others_seconds()
             started = time.monotonic()
-            self._measure()
+            try:
+                self._measure()
+            except torch.OutOfMemoryError:
+                if not self._has_taken_memory():
+                    raise
             self._result.clock = "judge" if self._device.kind == "cpu" else "wall" if self._is_wall else "gate"
             elapsed = time.monotonic() - started
-            load = (self._workers.others_seconds() - before) / elapsed if elapsed > 0 else 0.0
+            load = (workers.others_seconds() - before) / elapsed if elapsed > 0 else 0.0
             self._result.foreign_load = max(0.0, load - self._device.spare_cores)
         return self._result
+
+    def look_at_the_idle_device(self) -> None:
+        """Measure the judge's own work on a CUDA device before there is anybody to disturb it."""
+        if self._calibration is not None:
+            case, inputs = self._draw(self._some_distribution())
+            caller: Any = self._caller
+            delays = caller.usual_delays(self._arena, self._candidate.abi, case, inputs)
+            self._peers.expect((delays.device_ns, delays.host_ns))
+
+    def _constant_ns(self, worker: Worker) -> list[int]:
+        """Measure the constant in the clock of a worker's calls before anything is loaded there."""
+        caller: Any = self._caller
+        calls = [caller.call_nothing(worker, self._case) for _ in range(_FIRST_EMPTY_CALLS + _CONTEXT_CALLS)]
+        counted = [seen for seen in calls[_FIRST_EMPTY_CALLS:] if seen.clock is not None]
+        return [seen.elapsed_ns for seen in counted if not self._peers.delay_ns(seen)]
 
     def _heap_bytes(self) -> int:
         """Room for the results of several calls, and for what lies between their inputs and them."""
@@ -199,6 +251,9 @@ class TimingSession:
         if 2 * sum(seen.is_late for seen in self._result.seen) >= rounds:
             self._result.failure = "its outputs change after the end of the call, time and again"
             return
+        if self._keeps_the_device_busy():
+            self._result.failure = "keeps the device busy between its calls, so that nobody else can be timed"
+            return
         raise HarnessError(f"{self._case}: none of {rounds} rounds counts: {self._disturbance() or 'no call ends'}")
 
     @property
@@ -241,10 +296,18 @@ class TimingSession:
         """Measure an empty kernel, in each way in which calls of this session end."""
         assert self._calibration is not None
         for way in set(self._ways.values()):
-            empty = [self._trusted_call(way, is_empty=True) for _ in range(_EMPTY_CALLS)]
-            self._calibration.empty[way] = [seen.elapsed_ns for seen in empty if seen.clock is not None]
+            self._calibration.empty[way] = [seen.elapsed_ns for seen in self._empty_calls(way)]
         empty = [self._trusted_call("word", is_empty=True, with_events=True) for _ in range(_EMPTY_CALLS)]
         self._calibration.empty_events = [seen.event_ns for seen in empty if seen.event_ns]
+
+    def _empty_calls(self, way: Way) -> list[Observation]:
+        """Calls of an empty kernel before which nobody had the device. Raises HarnessError where there are too few."""
+        for _ in range(_EMPTY_TRIES):
+            seen = [self._trusted_call(way, is_empty=True) for _ in range(_EMPTY_CALLS)]
+            counted = [each for each in seen if each.clock is not None and not self._peers.delay_ns(each)]
+            if len(counted) > _EMPTY_CALLS // 2:
+                return counted
+        raise HarnessError(f"{self._case}: others have the device, so that its clock cannot be calibrated")
 
     def _trusted_call(self, way: Way, *, is_empty: bool = False, with_events: bool = False) -> Observation:
         """A call in the worker of somebody trusted that is no sample. Raises HarnessError where it gives no answer."""
@@ -273,6 +336,14 @@ class TimingSession:
         if self._held_up > max(_SOME_ROUNDS, _MOST_UNCOUNTED * rounds):
             return f"others had the device before {self._held_up} calls of baselines"
         return ""
+
+    def _keeps_the_device_busy(self) -> bool:
+        """Tell if others had the device before calls of baselines, and no longer when the candidate is gone."""
+        if not self._disturbance():
+            return False
+        self._workers[CANDIDATE].kill()
+        alone = [self._trusted_call("word") for _ in range(_WAY_CALLS)]
+        return not any(self._peers.delay_ns(seen) for seen in alone)
 
     def _round(self, checks: list[_Check], *, keep: bool) -> None:
         """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too.
@@ -469,7 +540,9 @@ class TimingSession:
         if name == CANDIDATE:
             self._result.failure = problem
             return
-        self._workers.drop(name)
+        if "out of memory" in problem.lower() and self._has_taken_memory():
+            return
+        self._workers.pop(name, None)
         self._contestants = [c for c in self._contestants if c.name != name]
         self._result.samples.pop(name, None)
         if not any(c.name not in (CANDIDATE, CONTROL) for c in self._contestants):
@@ -477,6 +550,13 @@ class TimingSession:
         if name != CONTROL:
             guard = REPLACED_BASELINE if is_wrong and self._is_replaced(name) else LOST_BASELINE
             self._warn(guard, f"baseline {name} is left out: {problem}")
+
+    def _has_taken_memory(self) -> bool:
+        """Tell if the candidate keeps the device's memory from others; that is its failure. It is dead after that."""
+        if self._device.kind == "cpu" or CANDIDATE not in self._workers:
+            return False
+        self._result.failure = takes_too_much(self._workers[CANDIDATE], case_footprint(self._task, self._case))
+        return bool(self._result.failure)
 
     def _is_replaced(self, name: str) -> bool:
         """Whether the task names what stands in for it: for eager PyTorch in halves, where it adds halves as halves."""

@@ -1,16 +1,16 @@
-"""The workers of one session: a fresh one for each contestant, and all of them closed at its end."""
+"""The workers of a session, or of several: a fresh one for each contestant, and all of them closed at the end."""
 
 from __future__ import annotations
 
 import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from robust_kbench.contestant import Contestant
+from robust_kbench.contestant import LOAD_TIMEOUT_S, Contestant
 from robust_kbench.devices import Device, machine
-from robust_kbench.errors import WorkerError
+from robust_kbench.errors import HarnessError, WorkerError
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
@@ -20,62 +20,85 @@ _CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
 
 
 class Workers:
-    """By the names of their contestants. One that is dropped lives on until `close`, but is not to be called."""
+    """By the names of their contestants, for sessions of one dtype."""
 
     def __init__(self, pool: WarmPool, device: Device, arena: Slots) -> None:
         """`arena`: what workers on the cpu device share; on a CUDA device each has one like it."""
+        self.failures: dict[str, WorkerError] = {}
+        """Why those did not start that are missing."""
+        self.constants_ns: dict[str, list[int]] = {}
+        """Times of calls of nothing in each worker before it had loaded anything, by the judge's clock."""
         self._pool, self._device, self._arena = pool, device, arena
         self._own: list[Slots] = []
         self._random = random.SystemRandom()
         self._running: list[Worker] = []
-        self._called: dict[str, Worker] = {}
+        self._opened: list[tuple[Contestant, Worker]] = []
+        self.called: dict[str, Worker] = {}
 
-    def start(self, contestants: Sequence[Contestant], dtype: FloatDType, heap_bytes: int) -> dict[str, WorkerError]:
-        """Start everybody's, and tell whose did not start, and why. Raises what is our own fault, once all others run.
+    def open(self, contestants: Sequence[Contestant], dtype: FloatDType) -> None:
+        """Start a worker for everybody, which opens a CUDA device but has loaded nothing. Raises what is our own fault.
 
         In random order: forked workers inherit one address layout, and the first must not always be the same.
         """
         order = self._random.sample(contestants, len(contestants))
-        for contestant in order:  # in this thread: a warm process dies with the one that has started it
+        for contestant in order:
             contestant.warm_up(self._pool, self._device, dtype)
         arenas = [self._arena.for_a_worker() for _ in order]
         self._own = [arena for arena in arenas if arena is not self._arena]
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
-            started = [
-                threads.submit(self._start, contestant, arena, dtype, heap_bytes)
+            opened = [
+                threads.submit(self._open, contestant, arena, dtype)
                 for contestant, arena in zip(order, arenas, strict=True)
             ]
         # Before any failure is looked at: none that runs may be left behind.
-        self._running = [future.result() for future in started if future.exception() is None]
-        failures = {}
-        for contestant, future in zip(order, started, strict=True):
-            try:
-                self._called[contestant.name] = future.result()
-            except WorkerError as error:
-                failures[contestant.name] = error
-        return failures
+        self._running = [future.result() for future in opened if future.exception() is None]
+        self._opened = [(contestant, future.result()) for contestant, future in zip(order, opened, strict=True)]
 
-    def _start(self, contestant: Contestant, arena: Slots, dtype: FloatDType, heap_bytes: int) -> Worker:
-        return contestant.start(
-            self._pool, arena, self._device, dtype,
+    def load(
+        self, dtype: FloatDType, heap_bytes: int, call_nothing: Callable[[Worker], list[int]] | None = None
+    ) -> None:
+        """Have all that are open load their artefacts. Raises what is our own fault.
+
+        `call_nothing` measures the constant in the clock of each, before anything is loaded.
+        """
+        if call_nothing is not None:
+            self.constants_ns = {contestant.name: call_nothing(worker) for contestant, worker in self._opened}
+        with ThreadPoolExecutor(self._device.starts_at_once) as threads:
+            loaded = [
+                (contestant.name, worker, threads.submit(self._load, contestant, worker, dtype, heap_bytes))
+                for contestant, worker in self._opened
+            ]
+        # One that could not load is closed.
+        self._running = [worker for _, worker, future in loaded if future.exception() is None]
+        for name, worker, future in loaded:
+            try:
+                future.result()
+                self.called[name] = worker
+            except WorkerError as error:
+                self.failures[name] = error
+
+    def _open(self, contestant: Contestant, arena: Slots, dtype: FloatDType) -> Worker:
+        worker = contestant.open(self._pool, arena, self._device, dtype)
+        if self._device.kind == "cpu":
+            return worker
+        try:  # without spinning: there are many at once, beside judges that have something to do
+            worker.open(self._device.kind, spin=False, timeout_s=LOAD_TIMEOUT_S)
+        except WorkerError as error:  # no code of a submission has run in it
+            worker.close()
+            raise HarnessError(f"a worker cannot open the device: {error}") from None
+        return worker
+
+    def _load(self, contestant: Contestant, worker: Worker, dtype: FloatDType, heap_bytes: int) -> None:
+        contestant.load(
+            worker, self._device, dtype,
             heap_bytes=heap_bytes,
             # Forked workers inherit one layout of addresses, which would be part of what every session finds.
             padding_bytes=_CACHE_LINE_BYTES * self._random.randrange(_MAX_PADDING_LINES),
         )  # fmt: skip
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._called
-
-    def __getitem__(self, name: str) -> Worker:
-        return self._called[name]
-
-    def drop(self, name: str) -> None:
-        """Call it no longer."""
-        self._called.pop(name, None)
-
     def others_seconds(self) -> float:
         """Processor seconds of everybody else since boot where they are felt, to within clock ticks."""
-        members = [pid for worker in self._called.values() for pid in worker.tree()]
+        members = [pid for worker in self.called.values() for pid in worker.tree()]
         own = time.process_time() + sum(map(_processor_seconds, members))
         return machine.busy_seconds(self._device.felt_cores) - own
 

@@ -48,7 +48,9 @@ class _Session:
         self._control = mmap.mmap(fds["control"], wire.CONTROL_BYTES)
         self._words = memoryview(self._control).cast("Q")
         self._arena_fd = fds["arena"]
-        self._abi = ""
+        self._abi = "destination"
+        self._kernel: Any = None
+        self._device: Any = None
         self._spin = True
 
     def serve(self) -> None:
@@ -57,12 +59,25 @@ class _Session:
             request = wire.receive_frame(self._channel)
             getattr(self, f"_{request['op']}")(request)
 
-    def _load(self, request: dict[str, Any]) -> None:
-        from robust_kbench.worker import devices, emulated, loaders, precision
+    def _open(self, request: dict[str, Any]) -> None:
+        """Open the device, on which calls are empty until something is loaded."""
+        self._open_device(request)
+        self._answer(request["nonce"], {"outcome": "loaded"})
+        self._signal(wire.FINISHED, request["nonce"])
+
+    def _open_device(self, request: dict[str, Any]) -> None:
+        from robust_kbench.worker import devices
 
         self._spin = request["spin"]
         self._device = devices.DEVICES[request["device"]]()
         self._arena = self._device.open_memory(self._arena_fd, request)
+
+    def _load(self, request: dict[str, Any]) -> None:
+        from robust_kbench.worker import emulated, loaders, precision
+
+        self._spin = request["spin"]
+        if self._device is None:
+            self._open_device(request)
         os.environ.update(request["environment"])
         precision.set_precision(request["precision"])
         self._padding = _shift_addresses(request.get("padding_bytes", 0))
@@ -119,6 +134,7 @@ class _Session:
             self._wait(wire.ARM, nonce)
         scalars = wire.places_of_scalars(request["inputs"])
         call.receive(wire.unpack_scalars(scalars, self._control, wire.SCALARS_OFFSET))
+        call.take_turn(*wire.unpack_turn(self._control))
         try:
             answer = call.launch(self._kernel)
         except BaseException as error:

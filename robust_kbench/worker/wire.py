@@ -12,6 +12,7 @@ control page, a sealed memfd of CONTROL_BYTES that only the judge and this one w
     offset  384  u64 DONE      worker -> judge   the kernel has returned; the clock stops here
     offset  448  u64 FINISHED  worker -> judge   outputs that had to be copied are copied
     offset  512  u32           length of the answer, then REPLY_BYTES of JSON at offset 576
+    offset 62 Ki  u32 turn, u32 gate  judge -> worker  of a call on a CUDA device, see below
     offset 63 Ki               judge -> worker  the call's scalars, 8 bytes each, in their order; there with ARM
 
 Each word carries the nonce of its call, and each has a cache line of its own, so that a store to one does not slow the
@@ -25,7 +26,8 @@ device has come to rest). Tensors lie in device memory of the judge's, a block t
     offset 4096  u32 end       worker's stream -> judge's stream   the call is over
     offset 64 Ki               slots of inputs and outputs, then a region in which results may be allocated
 
-Each of the two words carries the turn, a random number that is never 0.
+Each of the two words carries the turn, a random number that is never 0. A call that waits for ARM learns its turn only
+then, and where its gate's word is: somewhere among the first 64 KiB.
 """
 
 import json
@@ -39,12 +41,14 @@ PREPARED, WAKE, READY, ARM, ARMED, GO, DONE, FINISHED = (line * 8 for line in ra
 LENGTH_OFFSET = 512
 REPLY_OFFSET = 576
 REPLY_BYTES = 60 * 1024
+TURN_OFFSET = 62 * 1024
 SCALARS_OFFSET = 63 * 1024
 CONTROL_BYTES = 64 * 1024
 GATE_OFFSET, END_OFFSET, SLOTS_OFFSET = 0, 4096, 64 * 1024
 MAX_FRAME_BYTES = 1024 * 1024
 MAX_TEXT = 2000
 _HEADER = struct.Struct("<I")
+_TURN = struct.Struct("<II")
 _CODES = {"int64": "q", "float64": "d"}
 Scalar = int | float
 
@@ -77,6 +81,17 @@ def pack_scalars(dtypes: Mapping[int, str], scalars: Mapping[int, Scalar]) -> by
 def unpack_scalars(dtypes: Mapping[int, str], packed: bytes | mmap.mmap, offset: int = 0) -> dict[int, Scalar]:
     """The opposite."""
     return dict(zip(dtypes, struct.unpack_from(_format(dtypes), packed, offset), strict=True))
+
+
+def pack_turn(turn: int, gate: int) -> bytes:
+    """The turn of a call on a CUDA device, and the offset of its gate's word, as they lie in the control page."""
+    return _TURN.pack(turn, gate)
+
+
+def unpack_turn(page: mmap.mmap) -> tuple[int, int]:
+    """The opposite."""
+    turn, gate = _TURN.unpack_from(page, TURN_OFFSET)
+    return turn, gate
 
 
 def _format(dtypes: Mapping[int, str]) -> str:

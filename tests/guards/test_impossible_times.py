@@ -16,8 +16,10 @@ from robust_kbench.schema.finding import Finding
 DATASHEET, MEASURED = Floor(100_000.0, "bytes"), Floor(120_000.0, "bytes")
 
 
-def found(times_ns: Sequence[int], floor: Floor | None = DATASHEET, measured: Floor | None = MEASURED) -> list[Finding]:
-    return list(inspect_times("rows=4 float32", times_ns, floor, measured))
+def found(
+    times_ns: Sequence[int], floor: Floor | None = DATASHEET, measured: Floor | None = MEASURED, error_ns: int = 0
+) -> list[Finding]:
+    return list(inspect_times("rows=4 float32", times_ns, floor, measured, error_ns))
 
 
 def test_a_forged_time_is_rejected_with_the_bound_that_it_breaks() -> None:
@@ -63,6 +65,29 @@ def test_whatever_keeps_to_the_ceilings_is_honest(share: float, noise: list[floa
 @pytest.mark.parametrize(("share", "severity"), [(0.94, "reject"), (0.96, "warn")])
 def test_the_datasheets_floor_has_five_percent_of_slack(share: float, severity: str) -> None:
     assert [finding.severity for finding in found([int(DATASHEET.ns * share)] * 9)] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("time_ns", "error_ns", "severities"),
+    [
+        pytest.param(110_999, 3_000, ["warn"], id="below what was measured by more than the clock's error"),
+        pytest.param(111_001, 3_000, [], id="and by less"),
+        pytest.param(111_001, 0, ["warn"], id="by a clock without error"),
+        pytest.param(93_000, 3_000, ["warn"], id="below the datasheet's by less"),
+        pytest.param(91_999, 3_000, ["reject"], id="and by more"),
+        pytest.param(93_000, 0, ["reject"], id="and by a clock without error"),
+    ],
+)
+def test_by_as_much_as_the_clock_may_be_wrong_a_time_may_lie_below_the_floor(
+    time_ns: int, error_ns: int, severities: list[str]
+) -> None:
+    assert [finding.severity for finding in found([time_ns] * 9, error_ns=error_ns)] == severities
+
+
+def test_a_kernel_that_cannot_be_that_short_is_no_finding_where_the_clock_cannot_tell() -> None:
+    floor = Floor(1_500.0, "bytes")
+    assert found([300] * 30, floor, floor, error_ns=3_000) == []
+    assert [finding.severity for finding in found([300] * 30, floor, floor)] == ["reject"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ from robust_kbench.worker import wire
 TASK = make_task()
 CASE = make_case(axes={"rows": 64, "cols": 64}, role="timed")
 RESULTS_BYTES, POISON = 1 << 20, 0xFF
-TURN, GATE_NS = 4711, 321_000
+TURN, PLACE, GATE_NS = 4711, 640, 321_000
 SEEDED = make_task(inputs={
     "x": {"shape": ["rows", "cols"]},
     "weight": {"shape": ["cols"]},
@@ -52,6 +53,11 @@ class HostArena(DeviceArena):
 class Opened:
     ends: str
     is_changed: bool
+    kept_turn: bool = True
+    took_ns: int = 0
+
+    def taking_ns(self) -> int:
+        return self.took_ns
 
     def changed(self) -> bool:
         return self.is_changed
@@ -71,12 +77,16 @@ class World:
     log: list[str] = field(default_factory=list)
     request: dict[str, Any] = field(default_factory=dict)
     scalars: bytes = b""
+    told: bytes = b""
+    """Of its turn."""
     before: torch.Tensor = field(default_factory=lambda: torch.empty(0))
     """The memory when all is written but what is withheld."""
     withheld: list[tuple[int, int]] = field(default_factory=list)
     """Offset and bytes of each piece."""
     watched: int = 0
     """How many outputs are looked at when an end word comes."""
+    pieces: int = 0
+    """How many of those are pieces of outputs, which get poison."""
     snapshots: Any = ()
     pid: int = 1
 
@@ -86,6 +96,12 @@ class World:
     raises: str = ""
     waits_for_device: bool = False
     is_changed: bool = False
+    keeps_turn: bool = True
+    took_ns: int = 0
+    is_ahead: bool = False
+    """Whether it computes before the clock has started, and not after that."""
+    delays: Sequence[Delays] = ()
+    """Of rehearsals."""
     waited_s: float = 0.0
     at_finish: Callable[[World], None] = lambda world: None
     fails: tuple[str, Exception] | None = None
@@ -107,6 +123,9 @@ class World:
     def turn(self) -> int:
         return TURN
 
+    def place(self) -> int:
+        return PLACE
+
     def open(
         self,
         arena: HostArena,
@@ -116,18 +135,41 @@ class World:
         outputs: Any,
         ends: str,
         snapshots: Any,
+        place: int,
     ) -> Opened:
         self.log.append(f"open {ends}")
-        assert (arena, turn) == (self.arena, self.request["turn"])
+        assert (arena, turn) == (self.arena, TURN)
+        assert place == (PLACE if self.request["waits"] else wire.GATE_OFFSET)
         write()
+        if self.is_ahead:
+            self.kernel(self)
         self.before, self.watched, self.snapshots = arena._bytes.clone(), len(outputs), snapshots
         start = arena._bytes.data_ptr()
         self.withheld = [(place.data_ptr() - start, len(place)) for place, _ in withheld]
-        for place, content in withheld:
-            place.copy_(content)
+        self.pieces = sum(bool((content == POISON).all()) for _, content in withheld)
+        for piece, content in withheld:
+            piece.copy_(content)
         if not self.request["waits"]:
+            assert self.waits_for_device or self.told == wire.pack_turn(TURN, wire.GATE_OFFSET)
             self.compute()
-        return Opened(ends, self.is_changed)
+        return Opened(ends, self.is_changed, self.keeps_turn, self.took_ns)
+
+    def start(self) -> None:
+        self.log.append("start")
+
+    def take(self, opened: Opened) -> None:
+        self.log.append("take")
+
+    def keep(self, opened: Opened, snapshots: Any) -> None:
+        self.log.append("keep")
+        assert not self.snapshots
+        self.snapshots = snapshots
+
+    def rehearse(self, arena: HostArena, write: Callable[[], None]) -> Delays:
+        self.log.append("rehearse")
+        write()
+        self.before = arena._bytes.clone()
+        return self.delays[self.log.count("rehearse") - 1]
 
     def open_empty(self, arena: HostArena, turn: int) -> None:
         self.log.append("open empty")
@@ -147,8 +189,10 @@ class World:
 
     # The worker.
 
-    def launch(self, request: dict[str, Any], scalars: bytes, *, within_s: float) -> Returned | Raised | None:
-        self.request, self.scalars = request, scalars
+    def launch(
+        self, request: dict[str, Any], told: bytes, scalars: bytes, *, within_s: float
+    ) -> Returned | Raised | None:
+        self.request, self.told, self.scalars = request, told, scalars
         self._goes("launch")
         return None if self.waits_for_device else self.answer()
 
@@ -156,13 +200,20 @@ class World:
         self.request = request
         self._goes("prepare")
 
-    def arm(self, scalars: bytes) -> None:
-        self.scalars = scalars
+    def arm(self, told: bytes, scalars: bytes) -> None:
+        self.told, self.scalars = told, scalars
         self._goes("arm")
         self.compute()
 
-    def launched(self, deadline: float) -> Returned | Raised:
+    def launched(
+        self,
+        deadline: float,
+        at_once: Callable[[], None] = lambda: None,
+        before_stop: Callable[[Returned | Raised], None] = lambda answer: None,
+    ) -> Returned | Raised:
         self._goes("launched")
+        at_once()
+        before_stop(self.answer())
         return self.answer()
 
     def finish(self, deadline: float) -> Returned | Raised:
@@ -180,7 +231,7 @@ class World:
         self._goes("check parked")
 
     def compute(self) -> None:
-        if not self.request["empty"] and not self.raises:
+        if not (self.request["empty"] or self.raises or self.is_ahead):
             self.kernel(self)
 
     def answer(self, event_ns: int | None = None) -> Returned | Raised:
@@ -235,9 +286,13 @@ def called(
     timeout_s: float,
     **options: Any,
 ) -> Observation:
-    gate: Any = world
     worker: Any = Worker(world)
-    return DeviceCaller(task, timeout_s=timeout_s, place=place, gate=gate).call(worker, abi, case, inputs, **options)
+    return caller(world, task, timeout_s=timeout_s, place=place).call(worker, abi, case, inputs, **options)
+
+
+def caller(world: World, task: Any = TASK, **options: Any) -> DeviceCaller:
+    gate: Any = world
+    return DeviceCaller(task, **{"timeout_s": 9, "gate": gate, **options})
 
 
 def expected(case: Case = CASE) -> torch.Tensor:
@@ -283,13 +338,21 @@ def test_a_call_is_launched_first_and_then_its_gate_is_opened(world: World, way:
     assert (seen.problems, seen.changed_inputs, seen.overruns, seen.is_late) == ((), (), {}, False)
 
 
-def test_on_the_wall_clock_a_call_is_launched_when_its_gate_is_open(world: World) -> None:
+WALL = ["prepare", "open host", "go on", "start", "arm", "launched", "take", "keep", "wait", "settle", "finish"]
+
+
+def test_on_the_wall_clock_a_call_is_launched_when_the_clock_has_started_and_timed_by_the_gate(world: World) -> None:
     seen = call(world, way="wall")
-    assert world.log == ["prepare", "open word", "arm", "launched", "wait", "settle", "finish", "check parked"]
+    assert world.log == [*WALL, "check parked"]
     assert (world.request["ends"], world.request["waits"]) == (True, True)
-    assert (seen.ending, seen.clock, seen.is_timed) == ("returned", "wall", True)
-    assert 0 < seen.elapsed_ns < 9_000_000_000
-    assert seen.elapsed_ns != GATE_NS  # which has no launches in it
+    assert (seen.ending, seen.clock, seen.is_timed, seen.elapsed_ns) == ("returned", "wall", True, GATE_NS)
+    assert torch.equal(seen.outputs["y"], expected())
+
+
+def test_a_turn_that_was_not_kept_makes_a_call_on_the_wall_clock_no_sample(world: World) -> None:
+    world.keeps_turn = False
+    seen = call(world, way="wall")
+    assert (seen.ending, seen.clock, seen.is_late, seen.is_timed) == ("returned", None, False, False)
     assert torch.equal(seen.outputs["y"], expected())
 
 
@@ -297,9 +360,75 @@ def test_on_the_wall_clock_a_call_is_launched_when_its_gate_is_open(world: World
 def test_a_call_whose_host_waits_for_the_device_is_served_and_is_no_sample(world: World, way: str) -> None:
     world.waits_for_device = True
     seen = call(world, way=way)
-    assert world.log == ["launch", f"open {way}", "launched", "wait", "settle", "finish", "check parked"]
+    assert world.log == ["launch", "open turn", "wait", "launched", "settle", "finish", "check parked"]
     assert (seen.ending, seen.clock, seen.is_late, seen.is_timed) == ("returned", None, False, False)
     assert torch.equal(seen.outputs["y"], expected())
+
+
+@pytest.mark.parametrize(("waits", "steps"), [(False, ["launch"]), (True, ["launch", "launched"])])
+def test_the_judge_stands_aside_while_a_worker_s_host_is_waited_for_and_at_no_other_time(
+    world: World, waits: bool, steps: list[str]
+) -> None:
+    @contextmanager
+    def aside() -> Iterator[None]:
+        start = len(world.log)
+        yield
+        beside.extend(world.log[start:])
+
+    beside: list[str] = []
+    world.waits_for_device = waits
+    worker: Any = Worker(world)
+    caller(world, aside=aside).call(worker, "destination", CASE, make_inputs(TASK, CASE))
+    assert beside == steps
+
+
+def test_a_call_of_nothing_has_no_tensors_and_ends_by_the_judge_s_turn(world: World) -> None:
+    worker: Any = Worker(world)
+    seen = caller(world).call_nothing(worker, CASE)
+    assert world.log == ["launch", "open turn", "wait", "settle", "finish"]
+    assert (world.request["empty"], world.request["inputs"], world.request["outputs"]) == (True, [], [])
+    assert (seen.ending, seen.clock, seen.elapsed_ns, seen.delays_ns) == ("returned", "gate", GATE_NS, (12, 34))
+    assert (seen.outputs, world.withheld, world.watched) == ({}, [], 0)
+
+
+@pytest.mark.parametrize("abi", ["destination", "value"])
+def test_usual_delays_are_the_least_of_rehearsals_that_write_all_that_a_call_would(world: World, abi: str) -> None:
+    world.delays = [Delays(30, 90), Delays(20, 80), Delays(40, 70), Delays(50, 60)]
+    assert caller(world).usual_delays(world.arena, abi, CASE, make_inputs(TASK, CASE)) == Delays(20, 60)
+    assert world.log == ["rehearse"] * 4
+    assert (world.before == POISON).sum() >= SIZE
+
+
+@pytest.mark.parametrize(("took_ns", "charged_ns"), [(150_000, 0), (200_000, 0), (200_001, 1), (1_200_000, 1_000_000)])
+def test_who_keeps_the_judge_from_taking_pieces_of_outputs_is_charged_beyond_what_that_may_take(
+    world: World, took_ns: int, charged_ns: int
+) -> None:
+    world.took_ns = took_ns
+    seen = call(world, way="word")
+    assert (seen.clock, seen.elapsed_ns) == ("gate", GATE_NS + charged_ns)
+
+
+@pytest.mark.parametrize("way", ["turn", "word"])
+def test_a_call_behind_the_gate_is_told_its_turn_with_its_launch(world: World, way: str) -> None:
+    call(world, way=way)
+    assert world.told == wire.pack_turn(TURN, wire.GATE_OFFSET)
+    assert str(TURN) not in str(world.request)
+
+
+def test_on_the_wall_clock_nobody_is_told_a_turn_or_the_place_of_a_gate_before_the_clock_starts(world: World) -> None:
+    told = dict[str, bytes]()
+
+    def note(step: str) -> None:
+        told[step] = world.told
+        World._goes(world, step)
+
+    world._goes = note  # type: ignore[method-assign]
+    call(world, way="wall")
+    assert (told["prepare"], told["go on"]) == (b"", b"")
+    assert world.log.index("start") < world.log.index("arm")
+    assert told["arm"] == wire.pack_turn(TURN, PLACE)
+    assert "turn" not in world.request
+    assert {str(TURN), str(PLACE)}.isdisjoint(map(str, world.request.values()))
 
 
 def test_scalars_come_with_a_launch_behind_the_gate(world: World) -> None:
@@ -394,6 +523,37 @@ def test_an_input_that_has_no_elements_is_not_withheld(world: World) -> None:
     assert len(world.withheld) == 1
 
 
+MASK = make_task(
+    axes={"rows": {"low": 1, "high": 64}, "cols": {"low": 1, "high": 64}},
+    inputs={"seed": SEEDED.inputs["seed"].model_dump(exclude_none=True)},
+)
+
+
+def ones(world: World) -> None:
+    world.output().fill_(1.0)
+
+
+def test_without_tensors_among_the_inputs_pieces_of_outputs_are_poisoned_again_on_the_clock(world: World) -> None:
+    world.kernel = ones
+    seen = called(world, make_inputs(MASK, CASE), "destination", CASE, task=MASK, place="cpu", timeout_s=9, way="wall")
+    assert bool((seen.outputs["y"] == 1).all())
+    (spec,) = world.request["outputs"]
+    assert (len(world.withheld), world.pieces) == (4, 4)
+    end = spec["offset"] + SIZE
+    assert all(spec["offset"] <= at < at + size <= end and size <= WITHHELD_BYTES for at, size in world.withheld)
+
+
+def test_what_was_computed_before_the_clock_started_is_lost_in_these_pieces(world: World) -> None:
+    world.kernel, world.is_ahead = ones, True
+    seen = called(world, make_inputs(MASK, CASE), "destination", CASE, task=MASK, place="cpu", timeout_s=9, way="wall")
+    assert bool(seen.outputs["y"].isnan().any())
+
+
+def test_of_a_task_with_tensors_among_its_inputs_no_output_is_poisoned_again(world: World) -> None:
+    call(world)
+    assert (len(world.withheld), world.pieces) == (4 + 1, 0)
+
+
 def test_outputs_are_poisoned_before_the_gate_opens(world: World) -> None:
     world.arena._bytes.fill_(1)
     call(world)
@@ -412,9 +572,9 @@ def test_results_are_poisoned_where_the_worker_says_they_are(world: World) -> No
 
 @pytest.mark.parametrize("shift", [-4, 0])
 def test_a_result_may_be_a_view_of_an_input_and_reach_no_further(world: World, shift: int) -> None:
-    def launch(request: dict[str, Any], scalars: bytes, *, within_s: float) -> Any:
+    def launch(request: dict[str, Any], told: bytes, scalars: bytes, *, within_s: float) -> Any:
         world.claims = [result_at(request["inputs"][0]["offset"] + shift)]
-        return World.launch(world, request, scalars, within_s=within_s)
+        return World.launch(world, request, told, scalars, within_s=within_s)
 
     world.launch = launch  # type: ignore[method-assign]
     world.kernel = lambda world: None
@@ -625,7 +785,7 @@ def test_an_exception_behind_the_open_gate_is_told_and_given_up_too(world: World
 STEPS = {
     "turn": ["launch", "go on", "finish", "check parked"],
     "word": ["launch", "go on", "finish", "check parked"],
-    "wall": ["prepare", "arm", "launched", "go on", "finish", "check parked"],
+    "wall": ["prepare", "go on", "arm", "launched", "finish", "check parked"],
 }
 
 

@@ -37,6 +37,9 @@ class Call:
     def receive(self, scalars):
         self._seed = scalars[0]
 
+    def take_turn(self, turn, gate):
+        self._turn = f"{turn} at {gate}"
+
     def launch(self, kernel):
         print("launching", flush=True)
         time.sleep(self._request.get("launch_s", 0))
@@ -46,7 +49,7 @@ class Call:
             os._exit(7)
         if self._request.get("does") == "forge":
             return {"outcome": "loaded"}
-        return {"outcome": "returned", "outputs": [{"type": str(self._seed)}]}
+        return {"outcome": "returned", "outputs": [{"type": str(self._seed)}, {"type": self._turn}]}
 
     def finish(self):
         print("finishing", flush=True)
@@ -64,6 +67,7 @@ def rmsnorm(x, weight):
 """
 TASK = load_task("norm/rmsnorm").spec
 LONG_S = 30.0
+TURN = wire.pack_turn(4711, 640)
 _SEED = {0: "int64"}
 
 
@@ -103,13 +107,18 @@ def is_stopped(worker: Worker) -> bool:
 def seed_of(answer: Returned | Raised | None) -> str:
     """The scalar that the worker had when it launched."""
     assert isinstance(answer, Returned)
-    (claim,) = answer.outputs
-    return claim.type
+    return answer.outputs[0].type
+
+
+def turn_of(answer: Returned | Raised | None) -> str:
+    """The turn that it had then, and the place of its gate."""
+    assert isinstance(answer, Returned)
+    return answer.outputs[1].type
 
 
 def test_a_worker_is_stopped_behind_its_launch_and_runs_on_only_to_finish(worker: Worker) -> None:
     for number in range(3):
-        assert seed_of(worker.launch(requested(events=True), seed(number), within_s=LONG_S)) == str(number)
+        assert seed_of(worker.launch(requested(events=True), TURN, seed(number), within_s=LONG_S)) == str(number)
         assert is_stopped(worker)
         worker.check_parked()
         told = worker.finish(later())
@@ -119,7 +128,7 @@ def test_a_worker_is_stopped_behind_its_launch_and_runs_on_only_to_finish(worker
 
 
 def test_a_launch_that_does_not_come_back_in_time_runs_on_and_is_waited_for(worker: Worker) -> None:
-    assert worker.launch(requested(launch_s=0.4), seed(3), within_s=0.05) is None
+    assert worker.launch(requested(launch_s=0.4), TURN, seed(3), within_s=0.05) is None
     assert not is_stopped(worker)
     assert seed_of(worker.launched(later())) == "3"
     assert is_stopped(worker)
@@ -135,26 +144,55 @@ def test_a_prepared_call_is_launched_when_it_is_armed_and_has_its_scalars_then(w
         time.sleep(0.1)
         worker.park()
         assert worker.log.count("launching") == before
-        worker.arm(seed(number))
+        worker.go_on()
+        worker.arm(TURN, seed(number))
         assert seed_of(worker.launched(later())) == str(number)
         assert is_stopped(worker)
         worker.finish(later())
+
+
+def test_a_worker_learns_its_turn_and_the_place_of_its_gate_when_it_is_armed_and_not_before(worker: Worker) -> None:
+    assert turn_of(worker.launch(requested(), wire.pack_turn(99, 0), seed(1), within_s=LONG_S)) == "99 at 0"
+    worker.finish(later())
+    worker.prepare(requested(waits=True), timeout_s=LONG_S)
+    assert wire.unpack_turn(worker._control) == (0, 0)  # nor does it keep that of the call before
+    worker.go_on()
+    assert wire.unpack_turn(worker._control) == (0, 0)
+    worker.arm(TURN, seed(2))
+    assert turn_of(worker.launched(later())) == "4711 at 640"
+    worker.finish(later())
+
+
+def test_the_judge_asks_for_its_turn_before_it_reads_the_answer_and_before_it_stops_the_worker(worker: Worker) -> None:
+    noted: list[object] = []
+
+    def note(answer: Returned | Raised) -> None:
+        noted.append((seed_of(answer), is_stopped(worker)))
+
+    worker.prepare(requested(waits=True), timeout_s=LONG_S)
+    worker.go_on()
+    worker.arm(TURN, seed(5))
+    assert seed_of(worker.launched(later(), lambda: noted.append(is_stopped(worker)), note)) == "5"
+    assert noted == [False, ("5", False)]
+    assert is_stopped(worker)
+    worker.finish(later())
 
 
 def test_launches_of_both_kinds_follow_each_other(worker: Worker) -> None:
     for number in range(4):
         if number % 2:
             worker.prepare(requested(waits=True), timeout_s=LONG_S)
-            worker.arm(seed(number))
+            worker.go_on()
+            worker.arm(TURN, seed(number))
             answer: Returned | Raised | None = worker.launched(later())
         else:
-            answer = worker.launch(requested(), seed(number), within_s=LONG_S)
+            answer = worker.launch(requested(), TURN, seed(number), within_s=LONG_S)
         assert seed_of(answer) == str(number)
         worker.finish(later())
 
 
 def test_a_stopped_worker_can_be_let_on_before_it_has_to_finish(worker: Worker) -> None:
-    worker.launch(requested(finish_s=0.2), seed(1), within_s=LONG_S)
+    worker.launch(requested(finish_s=0.2), TURN, seed(1), within_s=LONG_S)
     assert is_stopped(worker)
     deadline = later()
     while worker._words[wire.DONE] != worker._nonce and time.monotonic() < deadline:
@@ -165,20 +203,20 @@ def test_a_stopped_worker_can_be_let_on_before_it_has_to_finish(worker: Worker) 
 
 
 def test_an_exception_is_told_behind_the_launch_and_the_worker_goes_on(worker: Worker) -> None:
-    for answer in (worker.launch(requested(does="raise"), seed(1), within_s=LONG_S), worker.finish(later())):
+    for answer in (worker.launch(requested(does="raise"), TURN, seed(1), within_s=LONG_S), worker.finish(later())):
         assert isinstance(answer, Raised)
         assert (answer.type, answer.message) == ("ValueError", "boo")
-    assert seed_of(worker.launch(requested(), seed(2), within_s=LONG_S)) == "2"
+    assert seed_of(worker.launch(requested(), TURN, seed(2), within_s=LONG_S)) == "2"
     worker.finish(later())
 
 
 def test_a_worker_that_dies_while_it_launches_has_crashed(worker: Worker) -> None:
     with pytest.raises(WorkerCrashed, match="ended by itself with exit code 7 before it had answered"):
-        worker.launch(requested(does="die"), seed(1), within_s=LONG_S)
+        worker.launch(requested(does="die"), TURN, seed(1), within_s=LONG_S)
 
 
 def test_what_the_device_complains_of_ends_the_worker_and_is_in_its_log(worker: Worker) -> None:
-    worker.launch(requested(does="spoil"), seed(1), within_s=LONG_S)
+    worker.launch(requested(does="spoil"), TURN, seed(1), within_s=LONG_S)
     with pytest.raises(WorkerCrashed, match="ended by itself with exit code 1") as caught:
         worker.finish(later())
     assert "an illegal memory access" in caught.value.log
@@ -186,15 +224,30 @@ def test_what_the_device_complains_of_ends_the_worker_and_is_in_its_log(worker: 
 
 def test_an_answer_of_another_kind_is_a_broken_protocol(worker: Worker) -> None:
     with pytest.raises(WorkerCrashed, match="broke the protocol: it answered a call with something else"):
-        worker.launch(requested(does="forge"), seed(1), within_s=LONG_S)
+        worker.launch(requested(does="forge"), TURN, seed(1), within_s=LONG_S)
     assert not worker.is_alive()
+
+
+def test_a_worker_may_open_its_device_before_it_loads_anything(submit: Submit, pool: WarmPool) -> None:
+    device, arena = open_device("cpu"), Arena(1 << 16)
+    built = contestant.build("candidate", submit(LAUNCHING), TASK, ["float32"], device, pool.scratch())
+    worker = built.open(pool, arena, device, "float32")
+    try:
+        worker.open("cpu", spin=False, timeout_s=LONG_S)
+        assert is_stopped(worker)
+        built.load(worker, device, "float32")
+        assert seed_of(worker.launch(requested(), TURN, seed(8), within_s=LONG_S)) == "8"
+        worker.finish(later())
+    finally:
+        worker.close()
+        arena.close()
 
 
 @pytest.mark.parametrize("step", ["launched", "finish"])
 def test_a_worker_that_does_not_come_back_at_all_is_killed(worker: Worker, step: str) -> None:
     is_first = step == "launched"
     asked = requested(**{"launch_s" if is_first else "finish_s": LONG_S})
-    worker.launch(asked, seed(1), within_s=0.05 if is_first else LONG_S)
+    worker.launch(asked, TURN, seed(1), within_s=0.05 if is_first else LONG_S)
     with pytest.raises(WorkerTimedOut, match="gave no answer in time while running the kernel"):
         getattr(worker, step)(time.monotonic() + 0.1)
     assert not worker.is_alive()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from robust_kbench.devices import nvml
 from robust_kbench.redteam import campaign, corpus
 from robust_kbench.redteam.campaign import Trials
 from robust_kbench.redteam.corpus import Attack, AttackHeader, Honest, HonestHeader
@@ -40,7 +41,7 @@ def run(monkeypatch: pytest.MonkeyPatch, told: dict[str, Told]) -> tuple[list[Tr
             return Trials(defended)
         return Trials(defended, Ending(specimen, ("naive harness",), "passed", "", succeeded=known.armed))
 
-    def in_company(orders: Any, shares: Any) -> Iterator[tuple[Any, Trials]]:
+    def in_company(orders: Any, *_: Any) -> Iterator[tuple[Any, Trials]]:
         for order in orders:
             yield order, trials(order.specimen, told.get(order.specimen.name, Told()))
 
@@ -64,6 +65,38 @@ def test_an_attack_that_has_succeeded_is_never_tried_again(monkeypatch: pytest.M
     found, alone = run(monkeypatch, {"got_through": Told(defended=True, armed=False)})
     assert alone == []
     assert [trials.defended.succeeded for trials in found if trials.specimen.name == "got_through"] == [True]
+
+
+def test_all_is_tried_as_often_as_is_asked_for_and_armed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[str, bool]] = []
+
+    def in_company(orders: Any, *_: Any) -> Iterator[tuple[Any, Trials]]:
+        made.extend((order.specimen.name, order.is_armed) for order in orders)
+        return iter(())
+
+    monkeypatch.setattr(campaign, "_beside_each_other", in_company)
+    monkeypatch.setattr(campaign._Order, "needs_a_quiet_machine", False)
+    assert list(campaign.run([attack("late")], [PLAIN], tries=3)) == []
+    assert sorted(made) == [("late", False), ("late", False), ("late", True), *[("plain", False)] * 3]
+
+
+@pytest.mark.parametrize(("gpus", "in_company"), [(("0",), False), (("0", "1", "2"), True)])
+def test_on_devices_every_process_has_one_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, gpus: tuple[str, ...], in_company: bool
+) -> None:
+    asked: list[Any] = []
+
+    def beside(orders: Any, shares: Any, device: str, tier: str) -> Iterator[tuple[Any, Trials]]:
+        asked.append(([share.gpu for share in shares], device, tier))
+        return iter(())
+
+    monkeypatch.setattr(campaign, "_beside_each_other", beside)
+    monkeypatch.setattr(campaign, "_carry_out", lambda order, proving: Trials(Ending(order.specimen, (), "passed", "")))
+    monkeypatch.setattr(nvml, "visible", lambda: gpus)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(12)))
+    found = list(campaign.run([], [PLAIN], jobs=8, device="cuda", tier="full"))
+    assert asked == ([(list(gpus), "cuda", "full")] if in_company else [])
+    assert len(found) == (not in_company)
 
 
 @pytest.fixture

@@ -84,3 +84,22 @@ def test_calls_that_a_candidate_lengthens_do_not_raise_the_offset_above_pairs_of
 def test_an_empty_call_in_another_way_is_bounded_by_what_ways_differ_by() -> None:
     found = calibrated(empty={"word": [9_000 * US] * 7}).offset_ns("word", "turn", TRUSTED_NS)
     assert found <= (SWITCHES_US + 5 + 8) * US
+
+
+@pytest.mark.parametrize(
+    ("nothing", "difference_ns"),
+    [
+        ({"candidate": [293_000, 291_000, 900_000], "eager": [290_000, 289_000, 291_000]}, 3_000),
+        ({"candidate": [289_000], "eager": [290_000]}, -1_000),
+        ({"candidate": [], "eager": [290_000]}, 0),
+        ({"candidate": [293_000]}, 0),
+        ({}, 0),
+    ],
+)
+def test_what_calls_of_nothing_take_longer_in_one_worker_is_known_if_both_were_measured(
+    nothing: dict[str, list[int]], difference_ns: int
+) -> None:
+    found = Calibration(nothing=nothing)
+    assert found.difference_ns("candidate", "eager") == difference_ns
+    assert found.difference_ns("eager", "candidate") == -difference_ns
+    assert found.difference_ns("eager", "eager") == 0

@@ -56,6 +56,50 @@ def test_who_disturbs_the_calls_of_baselines_makes_no_delay_seem_usual() -> None
     assert peers.delay_ns(seen) == 270_000
 
 
+def _expecting(usual_us: int, *, idle_us: tuple[int, int] = (100, 1_000)) -> Peers:
+    """Peers whose calls all had such delays on the device, longer ones than before there was any worker."""
+    peers = Peers()
+    peers.expect((idle_us[0] * 1_000, idle_us[1] * 1_000))
+    for _ in range(20):
+        peers.add(make_observation(clock="gate", delays_ns=(usual_us * 1_000, idle_us[1] * 1_000)))
+    return peers
+
+
+def _delayed_by(device_us: int, host_us: int = 1_000) -> Observation:
+    return make_observation(elapsed_ns=500_000, clock="gate", delays_ns=(device_us * 1_000, host_us * 1_000))
+
+
+def test_who_has_the_device_before_every_call_of_baselines_makes_no_delay_seem_usual() -> None:
+    hogged_us = 100 + 3 * 145  # it begins with a change of contexts, and two more enclose a turn of the hog's
+    assert Peers().delay_ns(_delayed_by(hogged_us)) == 0  # nobody knows what is usual
+    assert _expecting(hogged_us).delay_ns(_delayed_by(hogged_us)) == (hogged_us - 100 - 160 - 30) * 1_000
+    assert _expecting(100).delay_ns(_delayed_by(100, 2_000)) == 700_000  # of the host, as without
+    assert _expecting(100, idle_us=(100, 100)).delay_ns(_delayed_by(100, 900)) == 500_000
+
+
+def test_one_change_of_contexts_before_every_call_is_no_delay() -> None:
+    changed_us = 100 + 145
+    assert _expecting(changed_us).delay_ns(_delayed_by(changed_us)) == 0
+    assert _expecting(changed_us).delay_ns(_delayed_by(changed_us + 30)) == 0  # all that is allowed
+
+
+def test_what_baselines_show_to_be_less_is_what_is_usual_whatever_was_expected() -> None:
+    assert _expecting(100, idle_us=(400, 1_000)).delay_ns(_delayed_by(400)) == 270_000
+
+
+def test_before_any_baseline_is_called_what_was_expected_is_usual() -> None:
+    peers = Peers()
+    peers.expect((100_000, 1_000_000))
+    assert peers.delay_ns(_delayed_by(260)) == 0
+    assert peers.delay_ns(_delayed_by(400)) == (400 - 100 - 160 - 30) * 1_000
+
+
+def test_a_call_that_is_no_sample_shows_nothing_of_what_is_usual() -> None:
+    peers, seen = _delayed(0, 0)
+    peers.add(make_observation(clock=None, delays_ns=(1_000, 1_000)))  # the judge had less to write
+    assert peers.delay_ns(seen) == 0
+
+
 def test_launches_on_the_wall_clock_are_charged_for_delays_as_well() -> None:
     peers, seen = _delayed(300, 0)
     assert peers.charge_ns(replace(seen, clock="wall")) == 770_000

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pytest
+import torch
 from specimens import load_made_task, make_case
 
 from robust_kbench.cases.bank import Bank
@@ -19,6 +20,7 @@ from robust_kbench.cases.values import Inputs
 from robust_kbench.devices import machine
 from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.gate import Delays
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.schema.observation import Observation, Way
@@ -49,7 +51,7 @@ IDLE: list[subprocess.Popen[bytes]] = []
 HEAPS: list[int] = []
 TASK = load_made_task()
 CASE = make_case(role="timed")
-Phase = Literal["before", "sampling", "after"]
+Phase = Literal["nothing", "before", "sampling", "after"]
 
 
 class Device:
@@ -78,9 +80,18 @@ class Worker:
     name: str
     kernel_ns: int
     pid: int
+    steps: list[str] = field(default_factory=list)
 
     def tree(self) -> list[int]:
         return [self.pid]
+
+    log = ""
+
+    def open(self, device: str, *, spin: bool, timeout_s: float) -> None:
+        self.steps.append("open")
+
+    def kill(self) -> None:
+        self.steps.append("kill")
 
     def close(self) -> None:
         """Nothing runs."""
@@ -95,10 +106,13 @@ class Contestant:
     def warm_up(self, *_: Any) -> None:
         """Nothing to start."""
 
-    def start(self, *_: Any, heap_bytes: int, **__: Any) -> Worker:
-        HEAPS.append(heap_bytes)
+    def open(self, *_: Any) -> Worker:
         IDLE.append(subprocess.Popen(["sleep", "60"]))
         return Worker(self.name, self.kernel_ns, IDLE[-1].pid)
+
+    def load(self, worker: Worker, *_: Any, heap_bytes: int, **__: Any) -> None:
+        HEAPS.append(heap_bytes)
+        worker.steps.append("load")
 
 
 @dataclass(frozen=True)
@@ -129,6 +143,20 @@ class Caller:
     device: Device = field(default_factory=Device)
     asked: list[Asked] = field(default_factory=list)
     given: list[tuple[str, Inputs]] = field(default_factory=list)
+    idle_ns: tuple[int, int] = USUAL_DELAYS_NS
+    constants_ns: Mapping[str, int] = field(default_factory=dict)
+    """Of workers whose context is not like others'."""
+    workers: dict[str, Worker] = field(default_factory=dict)
+
+    def usual_delays(self, *_: Any) -> Delays:
+        return Delays(*self.idle_ns)
+
+    def call_nothing(self, worker: Worker, case: Any) -> Observation:
+        worker.steps.append("nothing")
+        self.workers[worker.name] = worker
+        elapsed_ns = AROUND_NS["turn"] + EMPTY_KERNEL_NS + self.constants_ns.get(worker.name, 0)
+        seen = Observation(case, "returned", elapsed_ns=elapsed_ns, clock="gate", delays_ns=self.idle_ns)
+        return self.tamper(Asked(worker.name, "nothing", "turn", is_empty=True), seen)
 
     def call(
         self, worker: Worker, abi: str, case: Any, inputs: Any, *,
@@ -144,7 +172,7 @@ class Caller:
         seen = Observation(
             case, "returned",
             outputs={} if is_empty else {"y": inputs.tensors["x"] * inputs.tensors["weight"]},
-            elapsed_ns=AROUND_NS[way] + written_ns + host_ns + kernel_ns,
+            elapsed_ns=AROUND_NS[way] + written_ns + host_ns + kernel_ns + self.constants_ns.get(worker.name, 0),
             clock="wall" if way == "wall" else "gate",
             delays_ns=USUAL_DELAYS_NS,
             event_ns=kernel_ns + LAUNCH_NS if with_events else None,
@@ -313,7 +341,7 @@ def changed(name: str, *numbers: int, **changes: Any) -> Tamper:
     return tamper
 
 
-HELD_UP = {"delays_ns": (USUAL_DELAYS_NS[0] + 330 * US, USUAL_DELAYS_NS[1])}
+HELD_UP: dict[str, Any] = {"delays_ns": (USUAL_DELAYS_NS[0] + 330 * US, USUAL_DELAYS_NS[1])}
 LATE = {"clock": None, "is_late": True}
 
 
@@ -341,18 +369,35 @@ def test_a_candidate_whose_outputs_are_never_complete_in_time_has_failed() -> No
 
 def test_a_candidate_is_not_blamed_for_one_late_call_among_those_that_others_held_up() -> None:
     def tamper(asked: Asked, seen: Observation) -> Observation:
-        held_up = changed("eager", *range(2 * ROUNDS), **HELD_UP)(asked, seen)
-        return changed("candidate", 3, **LATE)(asked, held_up)
+        return changed("candidate", 3, **LATE)(asked, held_up_by_others(asked, seen))
 
     with pytest.raises(HarnessError, match="others had the device"):
         run(Caller(tamper))
 
 
+def held_up_by_others(asked: Asked, seen: Observation) -> Observation:
+    """While samples are taken, somebody has the device before each call of eager's, whoever is there."""
+    return replace(seen, **HELD_UP) if asked.name == "eager" and asked.phase == "sampling" else seen
+
+
 def test_a_session_in_which_others_held_up_every_round_is_nobodys_measurement() -> None:
     count = 2 * ROUNDS
     words = f"none of {count} rounds counts: others had the device before {count} calls of baselines"
+    caller = Caller(held_up_by_others)
     with pytest.raises(HarnessError, match=words):
-        run(Caller(changed("eager", *range(count), **HELD_UP)))
+        run(caller)
+    assert caller.workers["candidate"].steps[-1] == "kill"
+
+
+def test_a_candidate_without_which_nobody_is_held_up_has_failed() -> None:
+    caller = Caller()
+
+    def tamper(asked: Asked, seen: Observation) -> Observation:
+        is_gone = "candidate" in caller.workers and caller.workers["candidate"].steps[-1] == "kill"
+        return seen if is_gone else held_up_by_others(asked, seen)
+
+    caller.tamper = tamper
+    assert run(caller).failure == "keeps the device busy between its calls, so that nobody else can be timed"
 
 
 @pytest.mark.parametrize(("held_up", "is_disturbed"), [(4, False), (5, True)])
@@ -369,7 +414,95 @@ def test_a_candidate_that_holds_up_the_judges_work_is_charged_with_it() -> None:
     assert scored(result)["candidate"] == {(80 + 330 - 30) * US}
 
 
+def hogged(asked: Asked, seen: Observation) -> Observation:
+    """Somebody has the device before each call in which anything of a submission can run."""
+    return seen if asked.phase == "nothing" else replace(seen, delays_ns=(100 * US + 330 * US, 3_000 * US))
+
+
+def test_who_is_at_the_device_before_every_call_does_not_make_that_usual() -> None:
+    with pytest.raises(HarnessError, match="others have the device, so that its clock cannot be calibrated"):
+        run(Caller(hogged))
+
+
+def test_a_change_of_contexts_before_every_call_is_usual() -> None:
+    idle_ns = tuple(delay_ns - 150 * US for delay_ns in (1_000 * US, 2_000 * US))
+    caller = Caller(lambda asked, seen: replace(seen, delays_ns=(1_000 * US, 2_000 * US)))
+    caller.idle_ns = (idle_ns[0], idle_ns[1])
+    assert counts(run(caller)) == {ROUNDS}
+
+
+def test_what_a_call_took_whose_results_were_not_known_beforehand_is_not_what_others_take() -> None:
+    def tamper(asked: Asked, seen: Observation) -> Observation:
+        is_first = asked.name == "eager" and asked.phase == "before" and not asked.is_trusted and asked not in met
+        met.append(asked)
+        return replace(seen, clock=None, delays_ns=(20 * US, 100 * US)) if is_first else seen
+
+    met: list[Asked] = []
+    assert counts(run(Caller(tamper))) == {ROUNDS}
+
+
+def test_three_rounds_of_empty_calls_are_tried_before_the_clock_is_given_up() -> None:
+    def tamper(asked: Asked, seen: Observation) -> Observation:
+        tried.append(asked) if asked.is_empty and asked.phase != "nothing" else None
+        is_bad = asked.is_empty and asked.phase != "nothing" and len(tried) <= bad
+        return replace(seen, **HELD_UP) if is_bad else seen
+
+    tried: list[Asked] = []
+    bad = 14
+    assert counts(run(Caller(tamper))) == {ROUNDS}
+    tried.clear()
+    bad = 21
+    with pytest.raises(HarnessError, match="cannot be calibrated"):
+        run(Caller(tamper))
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+OUT_OF_MEMORY = "raised OutOfMemoryError: CUDA out of memory. Tried to allocate 16.00 MiB"
+
+
+def without_memory(asked: Asked, seen: Observation) -> Observation:
+    """From the fourth round on eager finds no memory."""
+    is_late = asked.name == "eager" and asked.phase == "sampling" and asked.number >= 3 and not asked.is_trusted
+    return replace(seen, ending="raised", message=OUT_OF_MEMORY, outputs={}) if is_late else seen
+
+
+def judged_out_of_memory(asked: Asked, seen: Observation) -> Observation:
+    """In the fourth round the judge finds none."""
+    if asked.name == "eager" and asked.phase == "sampling" and asked.number == 3:
+        raise torch.OutOfMemoryError(OUT_OF_MEMORY)
+    return seen
+
+
+@pytest.mark.parametrize("tamper", [without_memory, judged_out_of_memory])
+def test_a_candidate_that_leaves_others_no_memory_has_failed(monkeypatch: pytest.MonkeyPatch, tamper: Tamper) -> None:
+    monkeypatch.setattr(timing_session, "takes_too_much", lambda worker, size: f"{worker.name} held it all")
+    assert run(Caller(tamper)).failure == "candidate held it all"
+
+
+def test_a_device_with_too_little_memory_is_not_the_candidates_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing_session, "takes_too_much", lambda worker, size: "")
+    with pytest.raises(torch.OutOfMemoryError):
+        run(Caller(judged_out_of_memory))
+
+
 # --- calibration ------------------------------------------------------------------------------------------------------
+
+
+def test_every_worker_is_measured_before_it_loads_anything() -> None:
+    caller = Caller()
+    run(caller)
+    for worker in caller.workers.values():
+        assert worker.steps[0] == "open"
+        assert worker.steps[-1] == "load"
+        assert worker.steps.count("nothing") == 18
+
+
+@pytest.mark.parametrize("name", ["candidate", "eager"])
+def test_what_calls_of_nothing_take_longer_in_one_worker_is_taken_off_there(name: str) -> None:
+    assert scored(run(Caller(constants_ns={name: 2 * US})))["candidate"] == scored(run(Caller()))["candidate"]
+    assert scored(run(Caller(constants_ns={name: 2 * US})))["eager"] == scored(run(Caller()))["eager"]
 
 
 @pytest.mark.parametrize("eager_ns", [SHORT, LONG], ids=["trusted by turn", "trusted by word"])

@@ -79,7 +79,7 @@ def test_everybody_is_called_equally_often(submit: Submit, monkeypatch: pytest.M
 def test_a_start_that_fails_by_our_fault_leaves_no_worker_behind(
     submit: Submit, monkeypatch: pytest.MonkeyPatch, unlucky: str
 ) -> None:
-    start, closed = contestant.Contestant.start, []
+    start, closed = contestant.Contestant.open, []
 
     def start_or_fail(self: contestant.Contestant, *positional: Any, **named: Any) -> Worker:
         if self.name == unlucky:
@@ -94,7 +94,7 @@ def test_a_start_that_fails_by_our_fault_leaves_no_worker_behind(
         monkeypatch.setattr(worker, "close", note_and_close)
         return worker
 
-    monkeypatch.setattr(contestant.Contestant, "start", start_or_fail)
+    monkeypatch.setattr(contestant.Contestant, "open", start_or_fail)
     with WarmPool() as pool, session(submit, pool) as only, pytest.raises(HarnessError, match="no memory"):
         only.run()
     assert closed == [({"candidate", "eager"} - {unlucky}).pop()]

@@ -19,7 +19,7 @@ from robust_kbench.worker.cuda.call import CudaCall
 from robust_kbench.worker.cuda.device import free_blocks
 
 TASK, CASE = make_task(), make_case()
-TURN, STREAM = 4711, 77
+TURN, GATE, STREAM = 4711, 640, 77
 RESULT: dict[str, Any] = {"type": "Tensor", "dtype": "float32", "device": "cpu", "shape": [4, 8], "stride": [8, 1]}
 
 
@@ -70,10 +70,6 @@ class Memory(arguments.Arena):
         self.log = log
 
     @property
-    def gate(self) -> int:
-        return self.address
-
-    @property
     def end(self) -> int:
         return self.address + 4096
 
@@ -106,9 +102,15 @@ class Call:
             "inputs": [*(slot.describe() for slot in self.slots), *({"scalar": dtype} for dtype in scalars)],
             "outputs": [self.output.describe()],
             "axes": [4, 8],
-            **{"turn": TURN, "ends": True, "empty": False, "events": False, **more},
+            **{"ends": True, "empty": False, "events": False, **more},
         }
         self.call = CudaCall(self.device, abi, self.memory, request)
+        self.call.take_turn(TURN, GATE)
+
+    @property
+    def gate(self) -> int:
+        """Address of the gate's word."""
+        return self.memory.address + GATE
 
     def _place(self, tensor: torch.Tensor) -> Slot:
         slot = self.arena.place("float32", tuple(tensor.shape), tensor.stride())
@@ -150,14 +152,21 @@ def scaled(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 def test_the_gate_comes_before_the_kernel_and_the_end_word_behind_it() -> None:
     call = Call()
     assert call.launch(scale_into) == {"outcome": "returned", "outputs": []}
-    assert call.log == [("wait", call.memory.gate, TURN), "kernel", ("write", call.memory.end, TURN)]
+    assert call.log == [("wait", call.gate, TURN), "kernel", ("write", call.memory.end, TURN)]
     assert torch.equal(call.result(), call.x * call.weight)
+
+
+def test_a_turn_and_a_gate_that_are_told_last_count() -> None:
+    call = Call()
+    call.call.take_turn(12, 128)
+    call.launch(scale_into)
+    assert call.log == [("wait", call.memory.address + 128, 12), "kernel", ("write", call.memory.end, 12)]
 
 
 def test_a_call_that_the_judge_ends_writes_no_word() -> None:
     call = Call(ends=False)
     call.launch(scale_into)
-    assert call.log == [("wait", call.memory.gate, TURN), "kernel"]
+    assert call.log == [("wait", call.gate, TURN), "kernel"]
 
 
 def test_results_are_allocated_in_the_judges_memory_during_the_kernel_alone() -> None:
@@ -173,14 +182,14 @@ def test_what_an_empty_call_launches_is_not_the_submissions() -> None:
     for abi in ("value", "destination", "c"):
         call = Call(abi, empty=True)
         assert call.launch(lambda *_: pytest.fail("the kernel was called")) == {"outcome": "returned", "outputs": []}
-        assert call.log == [("wait", call.memory.gate, TURN), "nothing", ("write", call.memory.end, TURN)]
+        assert call.log == [("wait", call.gate, TURN), "nothing", ("write", call.memory.end, TURN)]
 
 
 def test_an_exception_of_the_submission_leaves_the_call() -> None:
     call = Call()
     with pytest.raises(ZeroDivisionError):
         call.launch(lambda *_: 1 // 0)
-    assert call.log == [("wait", call.memory.gate, TURN), "kernel"]
+    assert call.log == [("wait", call.gate, TURN), "kernel"]
 
 
 def test_the_end_is_to_wait_for_every_stream() -> None:
@@ -198,7 +207,7 @@ def test_events_enclose_the_kernel_where_they_are_asked_for() -> None:
     call = Call(events=True)
     call.launch(scale_into)
     assert call.log == [
-        ("wait", call.memory.gate, TURN), "event", "kernel", "event", ("write", call.memory.end, TURN),
+        ("wait", call.gate, TURN), "event", "kernel", "event", ("write", call.memory.end, TURN),
     ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import mmap
 import socket
 import struct
 import threading
@@ -97,7 +98,15 @@ def test_words_length_and_answer_lie_one_behind_the_other_in_the_control_page() 
     last_word = (max(getattr(wire, name) for name in WORDS) + 1) * 8
     assert last_word <= wire.LENGTH_OFFSET
     assert wire.LENGTH_OFFSET + 4 <= wire.REPLY_OFFSET
-    assert wire.REPLY_OFFSET + wire.REPLY_BYTES <= wire.SCALARS_OFFSET < wire.CONTROL_BYTES
+    assert wire.REPLY_OFFSET + wire.REPLY_BYTES <= wire.TURN_OFFSET
+    assert wire.TURN_OFFSET + len(wire.pack_turn(1, 2)) <= wire.SCALARS_OFFSET < wire.CONTROL_BYTES
+
+
+def test_a_turn_and_the_place_of_its_gate_come_out_as_they_were_put_in() -> None:
+    with mmap.mmap(-1, wire.CONTROL_BYTES) as page:
+        told = wire.pack_turn(2**31 - 1, wire.SLOTS_OFFSET - 128)
+        page[wire.TURN_OFFSET : wire.TURN_OFFSET + len(told)] = told
+        assert wire.unpack_turn(page) == (2**31 - 1, wire.SLOTS_OFFSET - 128)
 
 
 def test_scalars_come_out_as_they_were_put_in_and_at_their_positions() -> None:

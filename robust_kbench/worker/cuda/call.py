@@ -15,8 +15,8 @@ class Memory(arguments.Memory, Protocol):
     """Parts of the judge's memory that a call needs, see worker.cuda.memory."""
 
     @property
-    def gate(self) -> int:
-        """Address of the word that the judge writes when the clock has started."""
+    def address(self) -> int:
+        """Address of its first byte; words of gates lie behind it."""
 
     @property
     def end(self) -> int:
@@ -55,12 +55,12 @@ class CudaCall:
     """A call whose arguments lie in the judge's memory."""
 
     def __init__(self, device: Device, abi: str, memory: Memory, request: dict[str, Any]) -> None:
-        """`request`: inputs, outputs, axes and `turn`, the value of both words.
+        """`request`: inputs, outputs, axes.
 
         `ends`: whether to write the end word; `empty`: with an empty kernel instead; `events`: timed by events.
         """
         self._device, self._memory = device, memory
-        self._turn, self._ends, self._is_empty = request["turn"], request["ends"], request["empty"]
+        self._ends, self._is_empty = request["ends"], request["empty"]
         self._events = [device.event(), device.event()] if request["events"] else []
         self._returns = abi in ("value", "torch")
         is_native = not self._returns and abi != "destination"
@@ -76,12 +76,16 @@ class CudaCall:
         """Put scalars into their places."""
         arguments.receive(self._arguments, scalars)
 
+    def take_turn(self, turn: int, gate: int) -> None:
+        """`turn`: the value of both words; `gate`: offset of the first one."""
+        self._turn, self._gate = turn, self._memory.address + gate
+
     def launch(self, kernel: Kernel) -> dict[str, Any]:
         """Have the device wait for the gate, call the kernel, and mark the end behind what it has launched.
 
         Returns what the kernel returned, as claims. Nothing of it is computed yet, unless the host waited for it.
         """
-        self._device.wait(self._memory.gate, self._turn)
+        self._device.wait(self._gate, self._turn)
         for event in self._events[:1]:
             event.record()
         if self._is_empty:

@@ -32,11 +32,6 @@ class Memory:
         self._pool = torch.cuda.MemPool(allocator)
 
     @property
-    def gate(self) -> int:
-        """Address of the word that the judge writes when the clock has started."""
-        return self.address + wire.GATE_OFFSET
-
-    @property
     def end(self) -> int:
         """Address of the word that ends a call."""
         return self.address + wire.END_OFFSET

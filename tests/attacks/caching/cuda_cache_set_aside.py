@@ -1,4 +1,4 @@
-"""Inputs are marked to persist in the cache, so that emptying it leaves them there.
+"""Inputs are read with a hint that keeps their lines in the cache, so that emptying it leaves them there.
 
 device: cuda
 catalogue: [C12]
@@ -7,45 +7,35 @@ stopped_by: [cache]
 twin: cuda_once
 """
 
-import ctypes
-
 import torch
 
 from robust_kbench.worker.cuda.call import CudaCall
 
-
-class Window(ctypes.Structure):
-    _fields_ = [
-        ("base", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("ratio", ctypes.c_float), ("hit", ctypes.c_int),
-        ("miss", ctypes.c_int), ("padding", ctypes.c_ubyte * 32),
-    ]  # fmt: skip
-
-
-def runtime():
-    with open("/proc/self/maps") as file:
-        for line in file:
-            path = line.rstrip().partition("/")[2]
-            if path.rpartition("/")[2].startswith("libcudart"):
-                return ctypes.CDLL("/" + path)
-    return None
-
-
-library = runtime()
-STREAMING, PERSISTING, STREAM, LIMIT = 1, 2, 1, 6
+SOURCE = """
+extern "C" __global__ void keep(const float* x, unsigned count, float* sink) {
+  unsigned long long policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  float total = 0, value;
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(value) : "l"(x + i), "l"(policy));
+    total += value;
+  }
+  if (total == 1e38f) *sink = total;
+}
+"""
+keep = torch.cuda._compile_kernel(SOURCE, "keep")
+sink = torch.zeros(1, device="cuda")
 launch = CudaCall.launch
 
 
-def marked(self, kernel):
+def kept(self, kernel):
     x = self._arguments[0]
-    if library is not None and torch.is_tensor(x) and x.numel():
-        library.cudaDeviceSetLimit(LIMIT, ctypes.c_size_t(32 << 20))
-        window = Window(x.data_ptr(), min(x.numel() * x.element_size(), 16 << 20), 1.0, PERSISTING, STREAMING)
-        library.cudaStreamSetAttribute(ctypes.c_void_p(0), ctypes.c_int(STREAM), ctypes.byref(window))
-        x.sum()
+    if torch.is_tensor(x) and x.numel() >= 1 << 22 and x.is_contiguous():
+        keep(grid=(264, 1, 1), block=(512, 1, 1), args=[x, x.numel(), sink])
     return launch(self, kernel)
 
 
-CudaCall.launch = marked
+CudaCall.launch = kept
 
 
 def rmsnorm(x, weight):

@@ -5,6 +5,7 @@ catalogue: [C12]
 aim: time
 stopped_by: [cache]
 twin: cuda_once
+outdated: true
 """
 
 import torch

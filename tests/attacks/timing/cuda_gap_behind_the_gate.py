@@ -5,6 +5,7 @@ catalogue: [T01, T14]
 aim: time
 stopped_by: [turn, floor]
 twin: cuda_plain
+outdated: true
 """
 
 import torch

@@ -27,7 +27,7 @@ CudaCall.launch = noted
 
 def behind_the_gate(stream):
     call = now["call"]
-    call._device._driver.wait(stream.cuda_stream, call._memory.gate, call._turn)
+    call._device._driver.wait(stream.cuda_stream, call._gate, call._turn)
 
 
 def solve(x, weight):

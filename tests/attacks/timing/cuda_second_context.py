@@ -80,7 +80,7 @@ def rmsnorm(x, weight):
     call = now["call"]
     y[:1, :1] = 1.0
     check(driver.cuCtxPushCurrent_v2(other["context"]))
-    call._device._driver.wait(other["stream"].value, call._memory.gate, call._turn)
+    call._device._driver.wait(other["stream"].value, call._gate, call._turn)
     values = [
         ctypes.c_void_p(x.data_ptr()), ctypes.c_void_p(weight.data_ptr()), ctypes.c_void_p(y.data_ptr()),
         ctypes.c_int(x.shape[1]),

@@ -1,0 +1,80 @@
+"""A device on which the judge finds no memory for a case: whose fault that is. The workers are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from specimens import make_case, make_observation, make_task
+
+from robust_kbench.cases.values import make_inputs
+from robust_kbench.checking import crew
+from robust_kbench.checking.crew import Crew
+from robust_kbench.errors import HarnessError
+from robust_kbench.schema.observation import Observation
+from robust_kbench.stopwatch import Stopwatch
+
+TASK, CASE = make_task(), make_case()
+BUILT: Any = SimpleNamespace(path=Path("kernel"), execution="native")
+
+
+class Arena:
+    def for_a_worker(self) -> Arena:
+        return self
+
+    def close(self) -> None:
+        """Nothing is mapped."""
+
+
+class Worker:
+    log, layers = "its last words", ()
+
+    def __init__(self, arena: Arena) -> None:
+        self.arena, self.is_closed = arena, False
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def out_of_memory(*_: Any, **__: Any) -> Observation:
+    raise torch.OutOfMemoryError("CUDA out of memory")
+
+
+@pytest.fixture
+def make(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Crew]:
+    def made(problem: str, call: Callable[..., Observation] = out_of_memory) -> Crew:
+        monkeypatch.setattr(crew, "open_arena", lambda *_: Arena())
+        monkeypatch.setattr(crew, "open_caller", lambda *_, **__: SimpleNamespace(call=call))
+        monkeypatch.setattr(crew, "takes_too_much", lambda worker, call_bytes: problem)
+        contestant: Any = SimpleNamespace(abi="value", start=lambda pool, arena, *_: Worker(arena))
+        unused: Any = None
+        return Crew(TASK, contestant, unused, unused, 1.0, Stopwatch())
+
+    return made
+
+
+def _called(made: Crew) -> Observation:
+    return made.call(CASE, make_inputs(TASK, CASE), BUILT, None)
+
+
+def test_a_worker_that_keeps_it_from_the_judge_has_crashed_and_is_gone(make: Callable[..., Crew]) -> None:
+    made = make("held 70.0 GiB of the device's memory")
+    seen = _called(made)
+    assert (seen.ending, seen.message) == ("crashed", "held 70.0 GiB of the device's memory")
+    assert seen.log == "its last words"
+    assert not made.has_worker("float32")
+
+
+def test_a_device_that_has_too_little_of_it_is_our_own_failure(make: Callable[..., Crew]) -> None:
+    with pytest.raises(HarnessError, match="the device has too little memory to judge this case on"):
+        _called(make(""))
+
+
+def test_nobody_is_suspected_where_there_is_enough(make: Callable[..., Crew]) -> None:
+    made = make("held it all", lambda *_, **__: make_observation())
+    assert _called(made).ending == "returned"
+    assert made.has_worker("float32")

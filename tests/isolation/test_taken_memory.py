@@ -1,0 +1,64 @@
+"""How much of a device's memory a worker has kept from others; it gives that back when it ends. No device is here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from robust_kbench.isolation import device_memory
+from robust_kbench.isolation.device_memory import takes_too_much
+
+GIB = 1 << 30
+TOTAL = 80 * GIB
+
+
+class Worker:
+    """One whose memory comes back some looks after its end, if it holds any."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, held: int, total: int = TOTAL, looks: int = 1) -> None:
+        self.held, self.total, self.looks, self.is_alive = held, total, looks, True
+        monkeypatch.setattr(torch.cuda, "mem_get_info", self._info)
+        monkeypatch.setattr(device_memory, "_LONGEST_S", 0.02)
+        monkeypatch.setattr(device_memory, "_STEP_S", 0.001)
+
+    def kill(self) -> None:
+        self.is_alive = False
+
+    def _info(self) -> tuple[int, int]:
+        self.looks -= not self.is_alive
+        return GIB + (self.held if self.looks < 0 else 0), self.total
+
+
+def told(worker: Any, call_bytes: int = 0) -> str:
+    return takes_too_much(worker, call_bytes)
+
+
+@pytest.mark.parametrize(
+    ("held", "call_bytes", "total", "is_blamed"),
+    [
+        pytest.param(70 * GIB, 0, TOTAL, True, id="nearly all"),
+        pytest.param(4 * GIB + 1, 0, TOTAL, True, id="more than any kernel needs"),
+        pytest.param(4 * GIB, 0, TOTAL, False, id="as much as one may need"),
+        pytest.param(0, 0, TOTAL, False, id="nothing"),
+        pytest.param(16 * GIB, GIB, TOTAL, False, id="as much as one may need for large calls"),
+        pytest.param(16 * GIB + 1, GIB, TOTAL, True, id="more than one needs for large calls"),
+        pytest.param(40 * GIB, 5 * GIB, TOTAL, False, id="half of the device"),
+        pytest.param(40 * GIB + 1, 5 * GIB, TOTAL, True, id="more than half of the device"),
+        pytest.param(3 * GIB + 1, 0, 6 * GIB, True, id="more than half of a small device"),
+    ],
+)
+def test_a_worker_is_blamed_for_what_comes_back_at_its_end_if_no_kernel_needs_as_much(
+    monkeypatch: pytest.MonkeyPatch, held: int, call_bytes: int, total: int, is_blamed: bool
+) -> None:
+    worker = Worker(monkeypatch, held, total)
+    problem = told(worker, call_bytes)
+    assert bool(problem) is is_blamed
+    assert not worker.is_alive
+    if is_blamed:
+        assert problem == f"held {held / GIB:.1f} GiB of the device's memory, so that others found none"
+
+
+def test_memory_that_comes_back_a_moment_later_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told(Worker(monkeypatch, 70 * GIB, looks=4))
