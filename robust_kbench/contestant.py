@@ -42,12 +42,12 @@ class Contestant:
 
     @property
     def abi(self) -> str:
-        """How a worker is called: kernels that are launched for a submission get what a function of abi c gets."""
+        """The calling convention. Kernels that are launched for a submission get what a function of abi c gets."""
         return "c" if self.submission.abi == "launch" else self.submission.abi
 
     @property
     def execution(self) -> Literal["native", "interpreted", "emulated"]:
-        """How the kernels run here."""
+        """The way in which the kernels run here."""
         return next(iter(self.built.values())).execution
 
     def warm_up(self, pool: WarmPool, device: Device, dtype: FloatDType) -> None:

@@ -68,7 +68,7 @@ _CORES_TO_SPARE = 8
 
 @dataclass
 class _Outcome:
-    """What is known so far; it starts as a failure, and only the last stage can turn it into a pass."""
+    """The outcome so far; it starts as a failure, and only the last stage can turn it into a pass."""
 
     status: Status = Status.HARNESS_ERROR
     reason: str = "the evaluation ended early"
@@ -221,7 +221,11 @@ class _Run:
             ahead: tuple[list[Contestant], Opening] | None = None
             if is_timed and self._device.kind == "cuda":
                 contestants = self._contestants(candidate)
-                opening = Opening(self._task.spec, contestants, suite.timed, self._pool, self._device, is_ahead=True)
+                # Not at tier final, which needs the device's memory for a large case before that.
+                is_ahead = self._tier != "final"
+                opening = Opening(
+                    self._task.spec, contestants, suite.timed, self._pool, self._device, is_ahead=is_ahead
+                )
                 stack.callback(opening.close)
                 ahead = contestants, opening
             self._check(candidate, suite)
@@ -316,7 +320,7 @@ class _Run:
             self._outcome.cases.append(checker.checked.results[-1])
 
     def _judged(self) -> tuple[Status, str]:
-        """What the drawn cases and the search come to."""
+        """Sum up the drawn cases and the search."""
         searched = self._outcome.search.minimal if self._outcome.search else None
         return status_of([*self._outcome.cases, *([searched] if searched else [])], self._dtypes)
 

@@ -29,7 +29,7 @@ def measured_in(monkeypatch: pytest.MonkeyPatch, tier: Tier, session: Callable[[
         def __init__(self, *_: object, **__: object) -> None:
             pass
 
-        def run(self) -> SessionResult:
+        def run(self, workers: object = None) -> SessionResult:
             return session()
 
     monkeypatch.setattr(measuring, "TimingSession", Session)

@@ -100,7 +100,7 @@ def test_a_loaded_machine_costs_the_rank() -> None:
 def test_a_baseline_that_fails_while_it_is_timed_costs_the_rank_and_a_control_does_not() -> None:
     def found(name: str) -> list[Finding]:
         timed: Any = object.__new__(TimingSession)
-        timed._workers, timed._case = {}, make_case()
+        timed._workers, timed._case, timed._device = {}, make_case(), SimpleNamespace(kind="cpu")
         timed._contestants = [SimpleNamespace(name=each) for each in ("candidate", "eager", "compile", "control")]
         timed._result = SessionResult({})
         timed._give_up(name, "was killed by SIGKILL")

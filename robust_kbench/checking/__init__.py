@@ -37,7 +37,7 @@ _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its wh
 
 @dataclass
 class Checked:
-    """What checking has brought to light."""
+    """Results of the cases, and the calls that were seen."""
 
     results: list[CaseResult] = field(default_factory=list)
     seen: list[Observation] = field(default_factory=list)

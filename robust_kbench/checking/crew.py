@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import undefined
 from robust_kbench.contestant import Contestant
@@ -18,7 +16,7 @@ from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calling import open_arena, open_caller
 from robust_kbench.isolation.calls import case_footprint
-from robust_kbench.isolation.device_memory import takes_too_much
+from robust_kbench.isolation.device_memory import is_short, take_too_much
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.languages import cuda
@@ -69,6 +67,14 @@ class Crew:
 
     def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
         """One call of `built`; a worker that did not survive it is gone. Raises Unsupported."""
+        try:
+            return self._call(case, inputs, built, mode)
+        except RuntimeError as error:  # of PyTorch, or of the driver
+            if self._device.kind == "cpu" or not is_short(case_footprint(self._task, case)):
+                raise
+            return self._out_of_memory(case, built, error)
+
+    def _call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
         self.reserve(case_footprint(self._task, case))
         assert self._arena is not None
         try:
@@ -80,10 +86,7 @@ class Crew:
         self.layers = worker.layers
         caller = open_caller(self._device, self._task, self._arena, timeout_s=self._timeout_s, aside=self._aside)
         emulated: dict[str, Any] = {} if mode is None else {"emulation": mode}
-        try:
-            seen = caller.call(worker, self._contestant.abi, case, inputs, **emulated)
-        except torch.OutOfMemoryError:
-            seen = self._out_of_memory(worker, case)
+        seen = caller.call(worker, self._contestant.abi, case, inputs, **emulated)
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         # A worker without the emulator has nothing to report: `unsupported` in a forged answer would be a way out.
         if seen.reports and built.execution == "emulated":
@@ -94,14 +97,21 @@ class Crew:
             self._drop(case.dtype, built.path)
         return seen
 
-    def _out_of_memory(self, worker: Worker, case: Case) -> Observation:
-        """Blame the worker if it keeps the device's memory from the judge; it dies by that. Raises HarnessError."""
-        if problem := takes_too_much(worker, case_footprint(self._task, case)):
-            return Observation(case, "crashed", problem, worker.log)
-        raise HarnessError(f"{case}: the device has too little memory to judge this case on")
+    def _out_of_memory(self, case: Case, built: Built, error: RuntimeError) -> Observation:
+        """Blame the workers if they keep the device's memory from the judge; they die by that. Raises HarnessError.
+
+        Other threads may be waiting for some of them, and will find out by themselves.
+        """
+        workers = list(self._workers.values())
+        log = "\n".join(worker.log for worker in workers)
+        problem = take_too_much(workers, case_footprint(self._task, case))
+        self._drop(case.dtype, built.path)
+        if problem:
+            return Observation(case, "crashed", problem, log)
+        raise HarnessError(f"{case}: the device has too little memory to judge this case on: {error}")
 
     def has_worker(self, dtype: FloatDType) -> bool:
-        """Whether any worker of `dtype` is alive."""
+        """Tell if any worker of `dtype` is alive."""
         return any(own == dtype for own, _ in self._workers)
 
     def close(self) -> None:

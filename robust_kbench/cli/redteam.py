@@ -102,7 +102,7 @@ def _soak(count: int, seed: int | None) -> int:
 def _chosen(
     attacks: list[Attack], honest: list[Honest], names: list[str] | None, device: str
 ) -> tuple[list[Attack], list[Honest]]:
-    """Those of this kind of device that are named, and the twins of what is. Raises UsageError."""
+    """Choose specimens of this kind of device that are named, and the twins of attacks. Raises UsageError."""
     from difflib import get_close_matches
 
     from robust_kbench.errors import UsageError

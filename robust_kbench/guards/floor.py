@@ -37,10 +37,11 @@ def inspect_times(
     """
     if not times_ns:
         return
-    low_ns = sorted(times_ns)[int(_QUANTILE * len(times_ns))] + error_ns
-    if floor is not None and low_ns < _SLACK * floor.ns:
+    low_ns = sorted(times_ns)[int(_QUANTILE * len(times_ns))]
+    most_ns = low_ns + error_ns
+    if floor is not None and most_ns < _SLACK * floor.ns:
         yield _finding("IMPOSSIBLE", case, low_ns, floor)
-    elif measured is not None and low_ns < _SLACK * measured.ns:
+    elif measured is not None and most_ns < _SLACK * measured.ns:
         yield _finding("SUSPICIOUS", case, low_ns, measured)
 
 

@@ -288,7 +288,7 @@ def contradiction(claim: Claim, slot: Slot, device: DeviceKind, *, is_dense: boo
 
 
 def _is_row_major(claim: Claim) -> bool:
-    """Whether the elements lie one after the other; the stride of an axis of one element may be any number."""
+    """Tell if the elements lie one after the other; the stride of an axis of one element may be any number."""
     due = layouts.strides(claim.shape, "contiguous")
     return 0 in claim.shape or all(
         size == 1 or own == step for size, own, step in zip(claim.shape, claim.stride, due, strict=True)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 import torch
 
 from robust_kbench.isolation.arena import REDZONE, Slot, Slots
 from robust_kbench.worker import wire
 from robust_kbench.worker.cuda.driver import Driver, bytes_at, whole_granules
+
+MAPPING = threading.Lock()
+"""Held while memory is mapped or given back, and while the judge's stream waits for what its host is launching."""
 
 
 class DeviceArena(Slots):
@@ -21,12 +26,17 @@ class DeviceArena(Slots):
         self._sizes = slots_bytes, results_bytes
         self.results_at = whole_granules(wire.SLOTS_OFFSET + slots_bytes)
         self.size_bytes = self.results_at + whole_granules(results_bytes)
-        torch.cuda.synchronize()  # makes torch's context the current one
-        self._handle = self._driver.allocate(self.size_bytes)
-        self.descriptor = self._driver.export(self._handle)
-        self._address = self._driver.map(self._handle, self.size_bytes)
-        super().__init__(bytes_at(self._address, self.size_bytes), wire.SLOTS_OFFSET, self.results_at)
-        self._bytes[: wire.SLOTS_OFFSET].zero_()
+        with MAPPING, ExitStack() as undone:
+            torch.cuda.synchronize()  # makes torch's context the current one
+            self._handle = self._driver.allocate(self.size_bytes)
+            undone.callback(self._driver.release, self._handle)
+            self.descriptor = self._driver.export(self._handle)
+            undone.callback(os.close, self.descriptor)
+            self._address = self._driver.map(self._handle, self.size_bytes)
+            undone.callback(self._driver.unmap, self._address, self.size_bytes)
+            super().__init__(bytes_at(self._address, self.size_bytes), wire.SLOTS_OFFSET, self.results_at)
+            self._bytes[: wire.SLOTS_OFFSET].zero_()
+            undone.pop_all()
 
     @property
     def gate(self) -> int:
@@ -60,8 +70,9 @@ class DeviceArena(Slots):
 
     def close(self) -> None:
         """Let go of the memory, which must not be in use any longer; the device has it back when the worker is gone."""
-        torch.cuda.synchronize()
-        del self._bytes
-        os.close(self.descriptor)
-        self._driver.unmap(self._address, self.size_bytes)
-        self._driver.release(self._handle)
+        with MAPPING:
+            torch.cuda.synchronize()
+            del self._bytes
+            os.close(self.descriptor)
+            self._driver.unmap(self._address, self.size_bytes)
+            self._driver.release(self._handle)

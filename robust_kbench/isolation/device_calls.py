@@ -13,7 +13,7 @@ from typing import Literal, cast
 import torch
 
 from robust_kbench.cases.values import Inputs
-from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
+from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerError, WorkerTimedOut
 from robust_kbench.isolation.arena import Slot, span_of
 from robust_kbench.isolation.calls import POISON, Placed, Placing, case_footprint, contradiction, poison
 from robust_kbench.isolation.device_arena import DeviceArena
@@ -58,12 +58,12 @@ class DeviceCall:
     results: dict[str, tuple[torch.Tensor, Claim]] = field(default_factory=dict)
     """Bytes in which a kernel that returns its results has put them, as its worker says."""
     problems: list[str] = field(default_factory=list)
-    snapshots: list[Pair] = field(default_factory=list)
-    """Private copies of what the call has written, taken in the turn in which the clock stopped, and where that is."""
+    snapshots: dict[str, torch.Tensor] = field(default_factory=dict)
+    """Private copies of what the call has written, by output, taken in the turn in which the clock stopped."""
 
     @property
     def told(self) -> bytes:
-        """What the worker is told of its turn."""
+        """The turn and the place of the gate's word, as the worker is told them."""
         return wire.pack_turn(self.turn, self.gate)
 
     @property
@@ -153,29 +153,37 @@ class DeviceCaller(Placing):
             worker, arena, "destination", case, {}, {}, turn, wire.GATE_OFFSET, deadline, "turn", is_empty=True
         )
         flags = {"ends": False, "waits": False, "empty": True, "events": False}
-        return self._gated(call, {**flags, "inputs": [], "outputs": [], "axes": []}, b"")
+        try:
+            seen = self._gated(call, {**flags, "inputs": [], "outputs": [], "axes": []}, b"")
+            worker.check_parked()
+            return seen
+        except BaseException as error:
+            self._gate.give_up(arena, turn, worker.kill)
+            if isinstance(error, WorkerError):  # no code of a submission has run in it
+                raise HarnessError(f"an empty call failed: {error}") from None
+            raise
 
     def _gated(self, call: DeviceCall, request: dict[str, object], scalars: bytes) -> Observation:
         started = time.perf_counter_ns()
         with self._aside():
             answer = call.worker.launch(request, call.told, scalars, within_s=_ENQUEUE_S)
+        call.deadline = time.monotonic() + self._timeout_s  # others may have judged meanwhile
         if isinstance(answer, Raised):
             return self._raised(call, answer)
         if answer is None:
             return self._beside_its_host(call, started)
         self._locate(call, answer)
-        opened = self._open(
-            call, "turn" if call.way == "turn" else "word", [] if call.is_empty else self._written(call)
-        )
+        opened = self._open(call, "turn" if call.way == "turn" else "word", is_watched=not call.is_empty)
         self._gate.wait(opened, lambda seconds: self._look_after(call, seconds))
         return self._seen(call, opened, "gate", opened.elapsed_ns())
 
     def _beside_its_host(self, call: DeviceCall, started_ns: int) -> Observation:
         """A call whose host waits for the device: it goes on as soon as the gate is open. Its time is no sample."""
-        opened = self._open(call, "turn", watched=())
+        opened = self._open(call, "turn")
         self._gate.wait(opened, lambda seconds: self._look_after(call, seconds))
         with self._aside():
             answer = call.worker.launched(call.deadline)
+        call.deadline = time.monotonic() + self._timeout_s
         if isinstance(answer, Raised):
             return self._raised(call, answer)
         elapsed_ns = time.perf_counter_ns() - started_ns
@@ -189,7 +197,7 @@ class DeviceCaller(Placing):
         save it some microseconds of launching; but it knows neither the word nor the value to wait for.
         """
         call.worker.prepare(request, timeout_s=self._timeout_s)
-        opened = self._open(call, "host", watched=())
+        opened = self._open(call, "host")
         call.worker.go_on()
         self._gate.start()
         call.worker.arm(call.told, scalars)
@@ -214,12 +222,14 @@ class DeviceCaller(Placing):
         if seconds > _PATIENCE_S:
             worker.go_on()
 
-    def _open(self, call: DeviceCall, ends: Ends, watched: Sequence[torch.Tensor]) -> Opened:
+    def _open(self, call: DeviceCall, ends: Ends, *, is_watched: bool = False) -> Opened:
         outputs = [*map(self._bytes_of, call.slots.values()), *call.returned]
         withheld, decoys = self._withhold(call.placed, call.returned or outputs)
         write = partial(self._write, outputs, call.placed, decoys)
         snapshots = [] if ends == "host" else self._snapshots(call)
-        return self._gate.open(call.arena, call.turn, write, withheld, watched, ends, snapshots, call.gate)
+        return self._gate.open(
+            call.arena, call.turn, write, withheld, ends, snapshots, call.gate, is_watched=is_watched
+        )
 
     def usual_delays(self, arena: DeviceArena, abi: str, case: Case, inputs: Inputs) -> Delays:
         """Measure the judge's own work before calls in an arena that no worker maps, while none is at work."""
@@ -245,14 +255,15 @@ class DeviceCaller(Placing):
 
     def _snapshots(self, call: DeviceCall) -> list[Pair]:
         """Room for private copies of what the call writes, and where that is."""
-        call.snapshots = [(torch.empty_like(place), place) for place in self._written(call)]
-        return call.snapshots
+        written = self._written(call)
+        call.snapshots = {name: torch.empty_like(place) for name, place in written.items()}
+        return [(call.snapshots[name], place) for name, place in written.items()]
 
-    def _written(self, call: DeviceCall) -> list[torch.Tensor]:
-        """Bytes that the judge copies in its turn; of an empty call what others would write, as that takes time."""
+    def _written(self, call: DeviceCall) -> dict[str, torch.Tensor]:
+        """Bytes that the judge copies, by output; of an empty call what others would write, as that takes time."""
         if call.results and not call.is_empty:
-            return call.returned
-        return [self._bytes_of(slot) for slot in call.slots.values()]
+            return {name: result for name, (result, _) in call.results.items()}
+        return {name: self._bytes_of(slot) for name, slot in call.slots.items()}
 
     def _withhold(self, placed: Mapping[str, Placed], outputs: Sequence[torch.Tensor]) -> tuple[list[Pair], list[Pair]]:
         """Random pieces of each input, in whole elements; and what stands in their places until the clock has started.
@@ -315,17 +326,21 @@ class DeviceCaller(Placing):
     def _seen(
         self, call: DeviceCall, opened: Opened, clock: Literal["gate", "wall"] | None, elapsed_ns: int
     ) -> Observation:
-        """Take everything out of the judge's memory, and let the worker come to rest."""
+        """Take everything out of the judge's memory, and let the worker come to rest.
+
+        Outputs are read once. The answer is made of that copy, and the same copy must be what there was when the clock
+        stopped: memory that is read twice can be right for one and late for the other.
+        """
         case = call.case
         place = self._judging_place if case.role == "timed" else "cpu"
         changed, overruns = self._damage(call)
         has_changed = opened.changed()
         self._gate.settle()
         told = call.worker.finish(call.deadline)
-        final = self._taken(call, place)
+        outputs = {} if call.is_empty else {name: memory.clone() for name, memory in self._written(call).items()}
         more = self._damage(call)  # what a call that has outlasted its turn did later
         changed, overruns = list(dict.fromkeys([*changed, *more[0]])), {**overruns, **more[1]}
-        is_late = clock is not None and not call.is_empty and _is_late(has_changed, call.snapshots)
+        is_late = clock is not None and not call.is_empty and _is_late(has_changed, call.snapshots, outputs)
         if is_late and opened.ends == "turn":
             clock = None  # it has outlasted the worker's turn
         elapsed_ns += max(0, opened.taking_ns() - _LONGEST_TAKING_NS)
@@ -333,7 +348,7 @@ class DeviceCaller(Placing):
         return Observation(
             case=case,
             ending="returned",
-            outputs=final,
+            outputs=self._answer(call, outputs, place),
             problems=tuple(call.problems),
             changed_inputs=tuple(changed),
             overruns=overruns,
@@ -350,27 +365,28 @@ class DeviceCaller(Placing):
         changed = [name for name, it in call.placed.items() if not torch.equal(self._bytes_of(it.slot), it.content)]
         return changed, self._arena.overruns(slots)
 
-    def _taken(self, call: DeviceCall, place: str) -> dict[str, torch.Tensor]:
-        if call.is_empty:
-            return {}
-        if call.abi not in ("value", "torch"):
-            return {name: self._copy(slot, place) for name, slot in call.slots.items()}
+    def _answer(self, call: DeviceCall, outputs: Mapping[str, torch.Tensor], place: str) -> dict[str, torch.Tensor]:
+        """Tensors on `place` that are made of the bytes of `outputs`, which are private."""
+        strides = {name: slot.stride for name, slot in call.slots.items()}
+        if call.abi in ("value", "torch"):
+            strides = {name: claim.stride for name, (_, claim) in call.results.items()}
         return {
-            name: _dense(result, claim, call.slots[name]).to(place) for name, (result, claim) in call.results.items()
+            name: _dense(outputs[name], call.slots[name], stride).to(place)
+            for name, stride in strides.items()
+            if name in outputs
         }
 
 
-def _dense(memory: torch.Tensor, claim: Claim, slot: Slot) -> torch.Tensor:
-    """Copy a result. The stride of an axis of one element is never used, so it may be any number."""
+def _dense(memory: torch.Tensor, slot: Slot, stride: Sequence[int]) -> torch.Tensor:
+    """Copy an output. The stride of an axis of one element is never used, so it may be any number."""
     dtype = getattr(torch, slot.dtype)
+    dense = torch.empty(slot.shape, dtype=dtype, device=memory.device)
     if 0 in slot.shape:
-        return torch.empty(slot.shape, dtype=dtype, device=memory.device)
-    stride = tuple(0 if size == 1 else step for size, step in zip(claim.shape, claim.stride, strict=True))
-    return torch.empty(slot.shape, dtype=dtype, device=memory.device).copy_(
-        memory.clone().view(dtype).as_strided(slot.shape, stride)
-    )
+        return dense
+    used = tuple(0 if size == 1 else step for size, step in zip(slot.shape, stride, strict=True))
+    return dense.copy_(memory.view(dtype).as_strided(slot.shape, used))
 
 
-def _is_late(has_changed: bool, snapshots: Sequence[Pair]) -> bool:
+def _is_late(has_changed: bool, snapshots: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]) -> bool:
     """Tell if outputs changed after the end word, or after the turn in which the clock stopped."""
-    return has_changed or any(not torch.equal(private, place) for private, place in snapshots)
+    return has_changed or any(not torch.equal(snapshots[name], output) for name, output in outputs.items())

@@ -1,28 +1,50 @@
-"""Device memory that a worker keeps from everybody else. How much it is, its end shows."""
+"""Device memory that workers keep from everybody else. How much it is, their end shows."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import torch
 
 from robust_kbench.isolation.process import Worker
 
 _LEAST_BYTES, _CALLS, _SHARE = 4 << 30, 16, 0.5
+_NEEDED_BYTES, _NEEDED_CALLS = 1 << 30, 4
 _LONGEST_S, _STEP_S = 2.0, 0.05
 
 
-def takes_too_much(worker: Worker, call_bytes: int) -> str:
-    """Say how much the device gets back when `worker` is killed, if that is more than any kernel needs; else "".
+def is_short(call_bytes: int) -> bool:
+    """Tell if the device has too little free memory for the judge and a worker to make a call.
 
-    `call_bytes`: of the tensors of its calls. A kernel may take sixteen times as much, or 4 GiB where that is more, but
-    not half of the device.
+    Errors do not tell: libraries have words of their own for it. `call_bytes`: of the tensors of a call.
+    """
+    free, total = torch.cuda.mem_get_info()
+    return free < min(max(_NEEDED_BYTES, _NEEDED_CALLS * call_bytes), int(_SHARE * total))
+
+
+def stays_short(call_bytes: int) -> bool:
+    """The same after a worker's end: the driver takes a moment to tidy up."""
+    deadline = time.monotonic() + _LONGEST_S
+    while is_short(call_bytes):
+        if time.monotonic() > deadline:
+            return True
+        time.sleep(_STEP_S)
+    return False
+
+
+def take_too_much(workers: Sequence[Worker], call_bytes: int) -> str:
+    """Say how much the device gets back when `workers` are killed, if that is more than any kernel needs; else "".
+
+    `call_bytes`: of the tensors of a call. The kernels of all `workers` together may take sixteen times as much, or
+    4 GiB where that is more, but not half of the device.
     """
     before, total = torch.cuda.mem_get_info()
-    worker.kill()
+    for worker in workers:
+        worker.kill()
     most = min(max(_LEAST_BYTES, _CALLS * call_bytes), int(_SHARE * total))
     held, deadline = 0, time.monotonic() + _LONGEST_S
-    while held <= most and time.monotonic() < deadline:  # the driver takes a moment to tidy up
+    while held <= most and time.monotonic() < deadline:
         time.sleep(_STEP_S)
         held = torch.cuda.mem_get_info()[0] - before
     gibibytes = held / 2**30

@@ -32,7 +32,7 @@ from typing import Any, Literal
 import torch
 
 from robust_kbench.errors import HarnessError
-from robust_kbench.isolation.device_arena import DeviceArena
+from robust_kbench.isolation.device_arena import MAPPING, DeviceArena
 from robust_kbench.worker import wire
 from robust_kbench.worker.cuda import runtime
 from robust_kbench.worker.cuda.driver import Driver
@@ -52,13 +52,20 @@ _LINE = 128
 _LONGEST_OPENING_NS = 10_000_000_000
 _PATIENCE_S, _LONGEST_END_S = 0.2, 10.0
 _BLOCK = 1024
-_LONGEST_HOLD_NS = 500_000
-"""For how long the judge keeps its turn while it finds out where results are."""
+_LONGEST_HOLD_NS = 1_000_000
+"""For how long the judge keeps its turn while its host starts the clock, or finds out where results are."""
 _SOURCE = f"""
 extern "C" __global__ void kbench_open(
-    const unsigned long long* table, int count, unsigned* gate, int turn, unsigned long long* stamp) {{
+    const unsigned long long* table, int count, unsigned* gate, int turn, unsigned long long* stamp,
+    const volatile unsigned* start) {{
   __shared__ unsigned long long places[3 * {MOST_WITHHELD}];
   for (int i = threadIdx.x; i < 3 * count; i += blockDim.x) places[i] = table[i];
+  if (threadIdx.x == 0) {{
+    unsigned long long now, began;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
+    do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    while (!*start && now - began < {_LONGEST_HOLD_NS});
+  }}
   __syncthreads();
   if (threadIdx.x == 0) asm volatile("mov.u64 %0, %globaltimer;" : "=l"(*stamp));
   __syncthreads();
@@ -99,14 +106,24 @@ class Delays:
     host_ns: int
 
 
+@dataclass(frozen=True)
+class Watched:
+    """A piece of an output."""
+
+    place: torch.Tensor
+    then: torch.Tensor
+    """What it is when the end word comes, in memory of the host."""
+    snapshot: torch.Tensor
+    """What it is in the judge's turn, in memory of the judge's."""
+
+
 @dataclass
 class Opened:
     """A call whose gate opens, or has been opened."""
 
     stamps: torch.Tensor
     """Start and stop of the clock, in ns."""
-    watched: list[Pair]
-    """Pieces of outputs, and what they were when the end word came, in memory of the host."""
+    watched: list[Watched]
     ends: Ends
     started: Any = field(default_factory=_event)
     opened: Any = field(default_factory=_event)
@@ -137,8 +154,8 @@ class Opened:
         return Delays(int(self.started.elapsed_time(self.opened) * 1e6), self.host_ns)
 
     def changed(self) -> bool:
-        """Tell if an output changed after the end word. Waits for a turn on the device."""
-        return any(not torch.equal(place.to(then.device), then) for place, then in self.watched)
+        """Tell if an output changed between the end word and the judge's turn. Waits for that turn."""
+        return any(not torch.equal(piece.snapshot.to(piece.then.device), piece.then) for piece in self.watched)
 
 
 _opening = threading.Lock()
@@ -193,7 +210,11 @@ class Gate:
         for _ in range(2):  # loads kernels and fills the allocator's cache: behind a wait that would never end
             self._flush()
             self._stamp(grid=(1, 1, 1), block=(1, 1, 1), args=[self._stamps, self._words[3]])
-            self._open(grid=(1, 1, 1), block=(_BLOCK, 1, 1), args=[self._table, 0, self._clean, 0, self._stamps])
+            self._open(
+                grid=(1, 1, 1),
+                block=(_BLOCK, 1, 1),
+                args=[self._table, 0, self._clean, 0, self._stamps, self._words[3]],
+            )
         torch.cuda.synchronize()
 
     def turn(self) -> int:
@@ -211,34 +232,38 @@ class Gate:
         turn: int,
         write: Callable[[], None],
         withheld: Sequence[Pair],
-        outputs: Sequence[torch.Tensor],
         ends: Ends,
         snapshots: Sequence[Pair] = (),
         place: int = wire.GATE_OFFSET,
+        *,
+        is_watched: bool = False,
     ) -> Opened:
         """Write inputs and poison (`write`), start the clock, write what was `withheld`, open the gate.
 
         Returns when the gate is open; with ends "host" when only `start` is left to be called. `write` must not
-        allocate memory nor wait for the device. `outputs`: bytes of all outputs, of which pieces are looked at when an
-        end word comes. `snapshots`: private memory, and the output that it gets in the very turn in which the clock
-        stops; with ends "host" they are told later (`keep`). `place`: offset of the gate's word.
+        allocate memory nor wait for the device. `snapshots`: private memory, and the output that it gets in the very
+        turn in which the clock stops; with ends "host" they are told later (`keep`). `place`: offset of the gate's
+        word. `is_watched`: pieces of these outputs are looked at when an end word comes.
         """
         self._runtime.reset_persisting_cache()
-        call = Opened(self._stamps, self._some_of(outputs) if ends == "word" else [], ends)
-        release, _, take, known = self._words
+        call = Opened(self._stamps, self._some_of(snapshots) if is_watched and ends == "word" else [], ends)
+        release, start, take, known = self._words
         self._words.fill_(0)
+        start.fill_(ends != "host")
         known.fill_(ends != "host")
         for number, (piece, content) in enumerate(withheld):
             self._table[number] = torch.tensor([piece.data_ptr(), content.data_ptr(), len(content)])
-        try:
-            self._enqueue(arena, turn, call, write, len(withheld), place)
-            if ends != "host":
-                self.keep(call, snapshots)
-        except BaseException:
-            self._words.fill_(1)  # or the stream would wait for ever
-            raise
-        call.released_ns = time.perf_counter_ns()
-        release.fill_(1)
+        # What another thread asks of the driver meanwhile could wait for this stream, and this thread for the driver.
+        with MAPPING:
+            try:
+                self._enqueue(arena, turn, call, write, len(withheld), place)
+                if ends != "host":
+                    self.keep(call, snapshots)
+            except BaseException:
+                self._words.fill_(1)  # or the stream would wait for ever
+                raise
+            call.released_ns = time.perf_counter_ns()
+            release.fill_(1)
         try:
             while not call.opened.query():
                 if time.perf_counter_ns() - call.released_ns > _LONGEST_OPENING_NS:
@@ -272,9 +297,8 @@ class Gate:
         write()
         self._flush()
         call.opened.record()
-        if call.ends == "host":
-            self._driver.wait(stream, start.data_ptr(), 1)
-        opening = [self._table, withheld, arena.words[place:], turn, self._stamps]
+        # With ends "host" the kernel itself waits for the host: if the stream did, the judge would lose its turn.
+        opening = [self._table, withheld, arena.words[place:], turn, self._stamps, start]
         self._open(grid=(1, 1, 1), block=(_BLOCK, 1, 1), args=opening)
         if call.ends != "word":
             self._driver.wait(stream, take.data_ptr(), 1)
@@ -308,7 +332,7 @@ class Gate:
 
     def rehearse(self, arena: DeviceArena, write: Callable[[], None]) -> Delays:
         """Go through a call's opening that no worker waits for: what the judge's own work takes."""
-        call = self.open(arena, self.turn(), write, [], [], "turn")
+        call = self.open(arena, self.turn(), write, [], "turn")
         self.wait(call, lambda seconds: None)
         return call.delays()
 
@@ -347,19 +371,19 @@ class Gate:
         self._driver.wait(int(self._watching.cuda_stream), arena.end, turn)
         call.came.record(self._watching)
         with torch.cuda.stream(self._watching):
-            for place, then in call.watched:
-                then.copy_(place, non_blocking=True)
+            for piece in call.watched:
+                piece.then.copy_(piece.place, non_blocking=True)
 
-    def _some_of(self, outputs: Sequence[torch.Tensor]) -> list[Pair]:
+    def _some_of(self, snapshots: Sequence[Pair]) -> list[Watched]:
         """Random pieces of the outputs, and room for what they are when the end word comes."""
-        outputs = [each for each in outputs if len(each)]
-        pairs: list[Pair] = []
-        for room in self._pieces if outputs else ():
-            output = self._random.choices(outputs, [len(each) for each in outputs])[0]
+        pairs = [pair for pair in snapshots if len(pair[0])]
+        pieces: list[Watched] = []
+        for room in self._pieces if pairs else ():
+            private, output = self._random.choices(pairs, [len(pair[0]) for pair in pairs])[0]
             start = self._random.randrange(max(1, len(output) - _WATCHED_BYTES + 1))
-            piece = output[start : start + _WATCHED_BYTES]
-            pairs.append((piece, room[: len(piece)]))
-        return pairs
+            part = slice(start, start + _WATCHED_BYTES)
+            pieces.append(Watched(output[part], room[: len(output[part])], private[part]))
+        return pieces
 
     def _flush(self) -> None:
         """Evict everything from L2 and leave clean lines: a dirty one would be written back on the kernel's account."""

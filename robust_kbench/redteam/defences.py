@@ -252,7 +252,7 @@ def _no_gate() -> AbstractContextManager[None]:
 def _launched_upon_its_inputs(
     self: DeviceCaller, call: DeviceCall, request: dict[str, object], scalars: bytes
 ) -> Observation:
-    opened = self._open(call, "word", watched=())
+    opened = self._open(call, "word")
     launched = call.worker.launch(request | {"ends": True}, call.told, scalars, within_s=self._timeout_s)
     started = time.perf_counter_ns()
     if launched is None or isinstance(launched, Raised):

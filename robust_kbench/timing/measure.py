@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from time import sleep
+from types import TracebackType
+from typing import Self
 
 from robust_kbench import machine_lock
 from robust_kbench.cases.bank import Bank
@@ -27,6 +29,7 @@ from robust_kbench.timing.opening import Opening
 from robust_kbench.timing.plan import PLANS, Plan
 from robust_kbench.timing.result import Clock, SessionResult
 from robust_kbench.timing.session import TimingSession
+from robust_kbench.timing.workers import Workers
 
 _PATIENCE = 2  # sessions that stay loaded however often they are repeated: the machine is simply busy
 _REPEATS: dict[Tier, int] = {"quick": 0, "full": 6, "final": 6}
@@ -152,16 +155,11 @@ def _measure_together(
     """One session of each after the other, until none is due. All of a turn have the same workers, if all goes well."""
     while due := [binding for binding in bindings if binding.is_due]:
         sessions = [binding.session(len(binding.sessions)) for binding in due]
-        with ExitStack() as stack:
-            first: list[Callable[[], SessionResult]] = [session.run for session in sessions]
-            opened = opening.take(due[0].case.dtype)
-            if len(due) > 1 or opened is not None:
-                for session in sessions:
-                    session.look_at_the_idle_device()
-                workers = stack.enter_context(closing(sessions[0].start(opened)))
-                first = [partial(session.run, workers) for session in sessions]
-            for binding, run in zip(due, first, strict=True):
-                _measure_once(binding, run, repeats, measured, is_doubtful)
+        with _Shared(opening.take(due[0].case.dtype)) as shared:
+            if len(due) > 1 or shared.workers is not None:
+                shared.start(sessions)
+            for binding, session in zip(due, sessions, strict=True):
+                _measure_once(binding, session, shared, repeats, measured, is_doubtful)
                 if measured.failure:
                     return
     measured.timings += [
@@ -170,13 +168,58 @@ def _measure_together(
     ]
 
 
+class _Shared:
+    """Workers that serve all sessions of a turn, as long as each of them is alive and no session is repeated.
+
+    A repeated session has workers of its own, and finds a device on which those before it have ended.
+    """
+
+    def __init__(self, workers: Workers | None) -> None:
+        """`workers`: those that are open already."""
+        self.workers = workers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self, sessions: Sequence[TimingSession]) -> None:
+        """Have them load what they need, after each session has looked at the idle device."""
+        for session in sessions:
+            session.look_at_the_idle_device()
+        self.workers = sessions[0].start(self.workers)
+
+    def run(self, session: TimingSession) -> SessionResult:
+        """Run a session with these workers, or with its own where one of these has died."""
+        if self.workers is not None and not self.workers.are_well:
+            self.close()
+        return session.run(self.workers)
+
+    def close(self) -> None:
+        """End them."""
+        workers, self.workers = self.workers, None
+        if workers is not None:
+            workers.close()
+
+
 def _measure_once(
-    binding: _Binding, first: Callable[[], SessionResult], repeats: int, measured: Measured, is_doubtful: Doubt
+    binding: _Binding,
+    session: TimingSession,
+    shared: _Shared,
+    repeats: int,
+    measured: Measured,
+    is_doubtful: Doubt,
 ) -> None:
-    left = [first]
+    left = [session]
 
     def run() -> SessionResult:
-        return (left.pop() if left else binding.session(len(binding.sessions)).run)()
+        if left:
+            return shared.run(left.pop())
+        shared.close()
+        return binding.session(len(binding.sessions)).run()
 
     result, repeated = _undisturbed(run, repeats, measured, is_doubtful)
     measured.loaded_sessions += _is_loaded(result)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
-from robust_kbench.errors import KBenchError
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calling import open_arena
 from robust_kbench.isolation.pool import WarmPool
@@ -72,9 +72,11 @@ class Opening:
     def _open(self, dtypes: Sequence[FloatDType]) -> None:
         for dtype in dtypes:
             workers = Workers(self._pool, self._device, self.arena)
-            try:
-                workers.open(self._contestants, dtype)
-            except (KBenchError, OSError, RuntimeError):  # whoever needs them tries again, and says why it fails
-                workers.close()
+            with ExitStack() as stack:
+                stack.callback(workers.close)
+                with suppress(Exception):  # the session that needs them tries again, and says why it fails
+                    workers.open(self._contestants, dtype)
+                    stack.pop_all()
+                    self._workers[dtype] = workers
+            if dtype not in self._workers:
                 return
-            self._workers[dtype] = workers

@@ -16,8 +16,6 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import Any
 
-import torch
-
 from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import Inputs, make_inputs
@@ -29,7 +27,7 @@ from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calling import open_caller
 from robust_kbench.isolation.calls import case_footprint
-from robust_kbench.isolation.device_memory import takes_too_much
+from robust_kbench.isolation.device_memory import is_short, stays_short, take_too_much
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.languages.built import Built
@@ -63,6 +61,7 @@ _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
 """Longest call that ends by the judge's turn, which comes after 2 ms at the latest, and shortest one that ends by the
 worker's word; two changes of contexts included."""
 _SOME_ROUNDS, _MOST_UNCOUNTED, _MOST_ROUNDS = 4, 0.25, 2
+_BUSY = "keeps the device busy between its calls, so that nobody else can be timed"
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
 _DRAWN_FOR = (CANDIDATE, CONTROL)
 """Who gets values of its own in a round. The baselines, sources of ours, share others: drawing costs more than a call.
@@ -161,8 +160,8 @@ class TimingSession:
             started = time.monotonic()
             try:
                 self._measure()
-            except torch.OutOfMemoryError:
-                if not self._has_taken_memory():
+            except RuntimeError:  # of PyTorch, or of the driver
+                if not self._is_memory_short or not self._has_taken_memory():
                     raise
             self._result.clock = "judge" if self._device.kind == "cpu" else "wall" if self._is_wall else "gate"
             elapsed = time.monotonic() - started
@@ -252,7 +251,7 @@ class TimingSession:
             self._result.failure = "its outputs change after the end of the call, time and again"
             return
         if self._keeps_the_device_busy():
-            self._result.failure = "keeps the device busy between its calls, so that nobody else can be timed"
+            self._result.failure = _BUSY
             return
         raise HarnessError(f"{self._case}: none of {rounds} rounds counts: {self._disturbance() or 'no call ends'}")
 
@@ -266,7 +265,7 @@ class TimingSession:
         Where a host has to wait for the device in a call, launches are a part of what the call costs. Then they count
         for all contestants alike. So they do where a scalar could be used before: a seed is enough to draw a mask.
         """
-        if self._calibration is None:
+        if self._calibration is None or self._result.failure:
             return
         if self._task.is_random:
             self._go_by_the_wall_clock()
@@ -278,7 +277,8 @@ class TimingSession:
                 return
             if taken and min(taken) < _LONGEST_TURN_NS:
                 self._ways[contestant.name] = "turn"
-        self._calibrate()
+        if not self._result.failure:
+            self._calibrate()
 
     def _go_by_the_wall_clock(self) -> None:
         self._ways.update(dict.fromkeys(self._ways, "wall"))
@@ -307,6 +307,10 @@ class TimingSession:
             counted = [each for each in seen if each.clock is not None and not self._peers.delay_ns(each)]
             if len(counted) > _EMPTY_CALLS // 2:
                 return counted
+        if CANDIDATE in self._workers and not self._result.failure:
+            self._workers[CANDIDATE].kill()
+            self._result.failure = _BUSY
+            return self._empty_calls(way)  # which counts none again, if it is somebody else
         raise HarnessError(f"{self._case}: others have the device, so that its clock cannot be calibrated")
 
     def _trusted_call(self, way: Way, *, is_empty: bool = False, with_events: bool = False) -> Observation:
@@ -540,9 +544,13 @@ class TimingSession:
         if name == CANDIDATE:
             self._result.failure = problem
             return
-        if "out of memory" in problem.lower() and self._has_taken_memory():
-            return
-        self._workers.pop(name, None)
+        worker = self._workers.pop(name, None)
+        if self._is_memory_short and worker is not None:
+            worker.kill()  # it may be all its own
+            if stays_short(case_footprint(self._task, self._case)):
+                if self._has_taken_memory():
+                    return
+                raise HarnessError(f"{self._case}: the device has too little memory for {name}: {problem}")
         self._contestants = [c for c in self._contestants if c.name != name]
         self._result.samples.pop(name, None)
         if not any(c.name not in (CANDIDATE, CONTROL) for c in self._contestants):
@@ -551,12 +559,18 @@ class TimingSession:
             guard = REPLACED_BASELINE if is_wrong and self._is_replaced(name) else LOST_BASELINE
             self._warn(guard, f"baseline {name} is left out: {problem}")
 
+    @property
+    def _is_memory_short(self) -> bool:
+        """Tell if the device has too little memory left for a call."""
+        return self._device.kind != "cpu" and is_short(case_footprint(self._task, self._case))
+
     def _has_taken_memory(self) -> bool:
         """Tell if the candidate keeps the device's memory from others; that is its failure. It is dead after that."""
-        if self._device.kind == "cpu" or CANDIDATE not in self._workers:
+        if CANDIDATE not in self._workers:
             return False
-        self._result.failure = takes_too_much(self._workers[CANDIDATE], case_footprint(self._task, self._case))
-        return bool(self._result.failure)
+        problem = take_too_much([self._workers[CANDIDATE]], case_footprint(self._task, self._case))
+        self._result.failure = self._result.failure or problem
+        return bool(problem)
 
     def _is_replaced(self, name: str) -> bool:
         """Whether the task names what stands in for it: for eager PyTorch in halves, where it adds halves as halves."""

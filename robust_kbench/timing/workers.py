@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 from robust_kbench.contestant import LOAD_TIMEOUT_S, Contestant
 from robust_kbench.devices import Device, machine
@@ -43,8 +44,11 @@ class Workers:
         order = self._random.sample(contestants, len(contestants))
         for contestant in order:
             contestant.warm_up(self._pool, self._device, dtype)
-        arenas = [self._arena.for_a_worker() for _ in order]
-        self._own = [arena for arena in arenas if arena is not self._arena]
+        arenas = []
+        for _ in order:
+            arenas.append(self._arena.for_a_worker())
+            if arenas[-1] is not self._arena:
+                self._own.append(arenas[-1])  # at once: the next one may find no memory
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
             opened = [
                 threads.submit(self._open, contestant, arena, dtype)
@@ -104,12 +108,19 @@ class Workers:
 
     def close(self) -> None:
         """All at once: each takes a while to end, above all if it has used a device, and nothing is measured now."""
-        with ThreadPoolExecutor(max(1, len(self._running))) as threads:
-            closing = [threads.submit(worker.close) for worker in self._running]
-        for future in closing:
-            future.result()
-        for arena in self._own:
-            arena.close()
+        with ExitStack() as stack:
+            for arena in self._own:
+                stack.callback(arena.close)
+            with ThreadPoolExecutor(max(1, len(self._running))) as threads:
+                closing = [threads.submit(worker.close) for worker in self._running]
+            self._running, self._own = [], []
+            for future in closing:
+                future.result()
+
+    @property
+    def are_well(self) -> bool:
+        """Tell if all that have loaded are alive."""
+        return all(worker.is_alive() for worker in self.called.values())
 
 
 def _processor_seconds(pid: int) -> float:

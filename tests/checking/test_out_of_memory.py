@@ -46,13 +46,15 @@ def out_of_memory(*_: Any, **__: Any) -> Observation:
 
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Crew]:
-    def made(problem: str, call: Callable[..., Observation] = out_of_memory) -> Crew:
+    def made(problem: str, call: Callable[..., Observation] = out_of_memory, *, is_short: bool = True) -> Crew:
         monkeypatch.setattr(crew, "open_arena", lambda *_: Arena())
         monkeypatch.setattr(crew, "open_caller", lambda *_, **__: SimpleNamespace(call=call))
-        monkeypatch.setattr(crew, "takes_too_much", lambda worker, call_bytes: problem)
+        monkeypatch.setattr(crew, "take_too_much", lambda workers, call_bytes: problem)
+        monkeypatch.setattr(crew, "is_short", lambda call_bytes: is_short)
         contestant: Any = SimpleNamespace(abi="value", start=lambda pool, arena, *_: Worker(arena))
         unused: Any = None
-        return Crew(TASK, contestant, unused, unused, 1.0, Stopwatch())
+        device: Any = SimpleNamespace(kind="cuda")
+        return Crew(TASK, contestant, unused, device, 1.0, Stopwatch())
 
     return made
 
@@ -78,3 +80,16 @@ def test_nobody_is_suspected_where_there_is_enough(make: Callable[..., Crew]) ->
     made = make("held it all", lambda *_, **__: make_observation())
     assert _called(made).ending == "returned"
     assert made.has_worker("float32")
+
+
+def driver_out_of_memory(*_: Any, **__: Any) -> Observation:
+    raise RuntimeError("cuMemCreate: out of memory")
+
+
+@pytest.mark.parametrize("call", [out_of_memory, driver_out_of_memory])
+def test_memory_is_short_or_not_whatever_the_error_says(
+    make: Callable[..., Crew], call: Callable[..., Observation]
+) -> None:
+    assert _called(make("held it all", call)).ending == "crashed"
+    with pytest.raises(RuntimeError, match="out of memory"):
+        _called(make("held it all", call, is_short=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import torch
 from specimens import make_case, make_task
 
 from robust_kbench.cases.values import Inputs, make_inputs
-from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
+from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.device_arena import DeviceArena
@@ -132,10 +133,11 @@ class World:
         turn: int,
         write: Callable[[], None],
         withheld: Any,
-        outputs: Any,
         ends: str,
         snapshots: Any,
         place: int,
+        *,
+        is_watched: bool,
     ) -> Opened:
         self.log.append(f"open {ends}")
         assert (arena, turn) == (self.arena, TURN)
@@ -143,7 +145,7 @@ class World:
         write()
         if self.is_ahead:
             self.kernel(self)
-        self.before, self.watched, self.snapshots = arena._bytes.clone(), len(outputs), snapshots
+        self.before, self.watched, self.snapshots = arena._bytes.clone(), len(snapshots) * is_watched, snapshots
         start = arena._bytes.data_ptr()
         self.withheld = [(place.data_ptr() - start, len(place)) for place, _ in withheld]
         self.pieces = sum(bool((content == POISON).all()) for _, content in withheld)
@@ -385,10 +387,36 @@ def test_the_judge_stands_aside_while_a_worker_s_host_is_waited_for_and_at_no_ot
 def test_a_call_of_nothing_has_no_tensors_and_ends_by_the_judge_s_turn(world: World) -> None:
     worker: Any = Worker(world)
     seen = caller(world).call_nothing(worker, CASE)
-    assert world.log == ["launch", "open turn", "wait", "settle", "finish"]
+    assert world.log == ["launch", "open turn", "wait", "settle", "finish", "check parked"]
     assert (world.request["empty"], world.request["inputs"], world.request["outputs"]) == (True, [], [])
     assert (seen.ending, seen.clock, seen.elapsed_ns, seen.delays_ns) == ("returned", "gate", GATE_NS, (12, 34))
     assert (seen.outputs, world.withheld, world.watched) == ({}, [], 0)
+
+
+@pytest.mark.parametrize("step", ["launch", "finish"])
+def test_a_call_of_nothing_that_fails_is_our_own_failure_and_leaves_no_stream_waiting(world: World, step: str) -> None:
+    world.fails = step, WorkerCrashed("was killed by SIGKILL", "")
+    worker: Any = Worker(world)
+    with pytest.raises(HarnessError, match="an empty call failed: was killed by SIGKILL"):
+        caller(world).call_nothing(worker, CASE)
+    assert world.log[-1] == "give up"
+
+
+def test_time_in_which_others_judge_is_not_the_calls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+
+    @contextmanager
+    def aside() -> Iterator[None]:
+        yield
+        now[0] += 60  # until it is this thread's turn again
+
+    gate: Any = world
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    made = DeviceCaller(TASK, timeout_s=9, gate=gate, aside=aside)
+    for waits in (False, True):
+        world.waits_for_device = waits
+        worker: Any = Worker(world)
+        assert made.call(worker, "destination", CASE, make_inputs(TASK, CASE), way="turn").ending == "returned"
 
 
 @pytest.mark.parametrize("abi", ["destination", "value"])
@@ -725,6 +753,27 @@ def test_outputs_are_compared_bit_by_bit(world: World) -> None:
     world.kernel = lambda world: write(world.output(), 0.0)
     world.at_finish = lambda world: write(world.output(), -0.0)
     assert call(world, way="turn").is_late
+
+
+@pytest.mark.parametrize("way", ["turn", "word", "wall"])
+def test_memory_that_is_right_only_while_the_answer_is_taken_is_late(
+    world: World, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """All of the work is done when the clock has stopped, and undone before the judge looks once more."""
+    looks: list[int] = []
+    overruns = HostArena.overruns
+
+    def overruns_and_undo(self: HostArena, slots: Any) -> Any:
+        looks.append(1)
+        if len(looks) == 2:
+            self._bytes[world.request["outputs"][0]["offset"] :][:SIZE].fill_(POISON)
+        return overruns(self, slots)
+
+    monkeypatch.setattr(HostArena, "overruns", overruns_and_undo)
+    world.kernel, world.at_finish = lambda world: None, lambda world: world.scale()
+    seen = call(world, way=way)
+    assert torch.equal(seen.outputs["y"], expected())
+    assert seen.is_late
 
 
 def test_a_result_that_changes_after_the_turn_is_late_as_well(world: World) -> None:

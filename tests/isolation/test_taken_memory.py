@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from robust_kbench.isolation import device_memory
-from robust_kbench.isolation.device_memory import takes_too_much
+from robust_kbench.isolation.device_memory import take_too_much
 
 GIB = 1 << 30
 TOTAL = 80 * GIB
@@ -32,7 +32,7 @@ class Worker:
 
 
 def told(worker: Any, call_bytes: int = 0) -> str:
-    return takes_too_much(worker, call_bytes)
+    return take_too_much([worker], call_bytes)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,36 @@ def test_a_worker_is_blamed_for_what_comes_back_at_its_end_if_no_kernel_needs_as
 
 def test_memory_that_comes_back_a_moment_later_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(Worker(monkeypatch, 70 * GIB, looks=4))
+
+
+@pytest.mark.parametrize(
+    ("free", "call_bytes", "total", "is_expected"),
+    [
+        (GIB, 0, TOTAL, False),
+        (GIB - 1, 0, TOTAL, True),
+        (8 * GIB, 2 * GIB, TOTAL, False),
+        (8 * GIB - 1, 2 * GIB, TOTAL, True),
+        (GIB // 2, 0, GIB, False),
+    ],
+)
+def test_memory_is_short_where_a_call_might_find_none(
+    monkeypatch: pytest.MonkeyPatch, free: int, call_bytes: int, total: int, is_expected: bool
+) -> None:
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, total))
+    assert device_memory.is_short(call_bytes) is is_expected
+
+
+@pytest.mark.parametrize(("looks", "is_expected"), [(3, False), (10_000, True)])
+def test_memory_that_comes_back_in_a_moment_is_not_short(
+    monkeypatch: pytest.MonkeyPatch, looks: int, is_expected: bool
+) -> None:
+    left = [looks]
+
+    def info() -> tuple[int, int]:
+        left[0] -= 1
+        return (0 if left[0] > 0 else TOTAL), TOTAL
+
+    monkeypatch.setattr(torch.cuda, "mem_get_info", info)
+    monkeypatch.setattr(device_memory, "_LONGEST_S", 0.02)
+    monkeypatch.setattr(device_memory, "_STEP_S", 0.001)
+    assert device_memory.stays_short(0) is is_expected

@@ -192,6 +192,11 @@ class Caller:
         return found
 
 
+@pytest.fixture(autouse=True)
+def _much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing_session, "is_short", lambda call_bytes: False)
+
+
 def run(caller: Caller, kernels: Mapping[str, int] = KERNELS, plan: Plan = PLAN, **changes: Any) -> SessionResult:
     contestants: Any = [Contestant(name, kernel_ns) for name, kernel_ns in kernels.items()]
     parts: Any = {"pool": None, "device": caller.device}
@@ -451,7 +456,10 @@ def test_three_rounds_of_empty_calls_are_tried_before_the_clock_is_given_up() ->
     bad = 14
     assert counts(run(Caller(tamper))) == {ROUNDS}
     tried.clear()
-    bad = 21
+    bad = 21  # and none when the candidate is gone
+    assert run(Caller(tamper)).failure == "keeps the device busy between its calls, so that nobody else can be timed"
+    tried.clear()
+    bad = 42
     with pytest.raises(HarnessError, match="cannot be calibrated"):
         run(Caller(tamper))
 
@@ -475,16 +483,61 @@ def judged_out_of_memory(asked: Asked, seen: Observation) -> Observation:
     return seen
 
 
+@dataclass
+class Memory:
+    """A device's. `holders`: names of those whose end gives it back."""
+
+    monkeypatch: pytest.MonkeyPatch
+    caller: Caller
+    holders: Collection[str]
+
+    def __post_init__(self) -> None:
+        self.monkeypatch.setattr(timing_session, "is_short", self.is_short)
+        self.monkeypatch.setattr(timing_session, "stays_short", self.is_short)
+        self.monkeypatch.setattr(timing_session, "take_too_much", self.take_too_much)
+
+    def is_short(self, call_bytes: int) -> bool:
+        ended = {name for name, worker in self.caller.workers.items() if worker.steps[-1] == "kill"}
+        return not ended & set(self.holders)
+
+    def take_too_much(self, workers: Any, call_bytes: int) -> str:
+        (worker,) = workers
+        worker.kill()
+        return f"{worker.name} held it all" if worker.name in self.holders else ""
+
+
 @pytest.mark.parametrize("tamper", [without_memory, judged_out_of_memory])
 def test_a_candidate_that_leaves_others_no_memory_has_failed(monkeypatch: pytest.MonkeyPatch, tamper: Tamper) -> None:
-    monkeypatch.setattr(timing_session, "takes_too_much", lambda worker, size: f"{worker.name} held it all")
-    assert run(Caller(tamper)).failure == "candidate held it all"
+    caller = Caller(tamper)
+    Memory(monkeypatch, caller, {"candidate"})
+    assert run(caller).failure == "candidate held it all"
+
+
+def test_a_baseline_that_takes_all_memory_itself_is_left_out_and_the_candidate_lives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caller = Caller(without_memory)
+    Memory(monkeypatch, caller, {"eager"})
+    result = run(caller, {**KERNELS, "compile": SHORT})
+    assert result.failure == ""
+    assert "kill" not in caller.workers["candidate"].steps
+    assert [finding.guard for finding in result.findings] == [LOST_BASELINE]
 
 
 def test_a_device_with_too_little_memory_is_not_the_candidates_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing_session, "takes_too_much", lambda worker, size: "")
+    for tamper, error in ((judged_out_of_memory, torch.OutOfMemoryError), (without_memory, HarnessError)):
+        caller = Caller(tamper)
+        Memory(monkeypatch, caller, set())
+        with pytest.raises(error):
+            run(caller)
+
+
+def test_an_error_of_pytorchs_with_memory_to_spare_is_our_own_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = Caller(judged_out_of_memory)
+    monkeypatch.setattr(timing_session, "is_short", lambda call_bytes: False)
     with pytest.raises(torch.OutOfMemoryError):
-        run(Caller(judged_out_of_memory))
+        run(caller)
+    assert "kill" not in caller.workers["candidate"].steps
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ class Workers:
 
     made: list[Workers]
     fails: set[str]
+    dead: set[str]
 
     def __init__(self, *_: Any) -> None:
         self.dtype, self.is_closed = "", False
@@ -52,10 +53,14 @@ class Workers:
     def close(self) -> None:
         self.is_closed = True
 
+    @property
+    def are_well(self) -> bool:
+        return self.dtype not in Workers.dead
+
 
 @pytest.fixture(autouse=True)
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Workers]:
-    Workers.made, Workers.fails = [], set()
+    Workers.made, Workers.fails, Workers.dead = [], set(), set()
     monkeypatch.setattr(opening_, "Workers", Workers)
     monkeypatch.setattr(opening_, "open_arena", lambda *_: Arena())
     return Workers.made
@@ -100,6 +105,14 @@ def test_only_as_many_are_opened_as_a_quarter_of_the_memory_holds(made: list[Wor
     opening.close()
 
 
+def test_an_unforeseen_error_leaves_nothing_open(made: list[Workers], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Workers, "open", lambda *_: next(iter(())))
+    opening = opened(device())
+    assert opening.take("float32") is None
+    assert made[0].is_closed
+    opening.close()
+
+
 def test_workers_that_cannot_open_are_left_to_the_session_that_needs_them(made: list[Workers]) -> None:
     Workers.fails = {"float32"}
     opening = opened(device())
@@ -126,6 +139,7 @@ class TimingSession:
         return started
 
     def run(self, workers: Any = None) -> SessionResult:
+        assert workers is not None or all(each.is_closed for each in Workers.made)  # the device is idle
         key = self.case.dtype, self.case.axes["rows"]
         TimingSession.log.append((*key, workers))
         result: Any = SimpleNamespace(
@@ -181,8 +195,29 @@ def test_a_session_that_is_repeated_has_workers_of_its_own(measured: Callable[..
     again = [workers for dtype, rows, workers in TimingSession.log if (dtype, rows) == ("float32", 16)][:2]
     assert again[0] is not None
     assert again[1] is None
+    assert [workers for dtype, rows, workers in TimingSession.log if (dtype, rows) == ("float32", 32)][0] is None
+    assert Workers.made[0].is_closed  # before the session was repeated, see below
     (timing,) = (each for each in told.timings if each.dtype == "float32" and each.axes["rows"] == 16)
     assert [session.repeated for session in timing.sessions][:2] == [1, 0]
+
+
+def test_where_a_worker_has_died_later_bindings_have_workers_of_their_own(measured: Callable[..., Measured]) -> None:
+    Workers.dead = {"float16"}
+    measured(device())
+    assert {workers for dtype, _, workers in TimingSession.log if dtype == "float16"} == {None}
+    assert None not in {workers for dtype, _, workers in TimingSession.log if dtype == "float32"}
+
+
+def test_workers_that_are_open_are_closed_where_the_look_at_the_idle_device_fails(
+    measured: Callable[..., Measured], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: TimingSession) -> None:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(TimingSession, "look_at_the_idle_device", fail)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        measured(device(), opening=opened(device()))
+    assert all(workers.is_closed for workers in Workers.made)
 
 
 def test_what_was_opened_ahead_serves_the_first_turn_and_is_closed(measured: Callable[..., Measured]) -> None:

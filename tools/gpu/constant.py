@@ -179,7 +179,7 @@ def main() -> int:
             turn = gate.turn()
             here.send((work, turn))
             assert here.recv() == "ready"
-            opened = gate.open(arena, turn, lambda: None, [], [], "turn")
+            opened = gate.open(arena, turn, lambda: None, [], "turn")
             gate.wait(opened, lambda seconds: None)
             judged.append(opened.elapsed_ns() / 1e3)
             here.send("finish")
