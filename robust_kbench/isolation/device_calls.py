@@ -389,4 +389,4 @@ def _dense(memory: torch.Tensor, slot: Slot, stride: Sequence[int]) -> torch.Ten
 
 def _is_late(has_changed: bool, snapshots: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]) -> bool:
     """Tell if outputs changed after the end word, or after the turn in which the clock stopped."""
-    return has_changed or any(not torch.equal(snapshots[name], output) for name, output in outputs.items())
+    return has_changed or any(not torch.equal(private, outputs[name]) for name, private in snapshots.items())

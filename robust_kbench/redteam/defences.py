@@ -260,6 +260,7 @@ def _launched_upon_its_inputs(
     self._gate.wait(opened, lambda seconds: self._look_after(call, seconds))
     elapsed_ns = time.perf_counter_ns() - started
     self._locate(call, launched)
+    call.snapshots.clear()  # of slots, as nobody knew where results would be
     return self._seen(call, opened, "gate", elapsed_ns)
 
 
