@@ -55,6 +55,7 @@ class DeviceCall:
     deadline: float
     way: Way
     is_empty: bool
+    with_events: bool = False
     results: dict[str, tuple[torch.Tensor, Claim]] = field(default_factory=dict)
     """Bytes in which a kernel that returns its results has put them, as its worker says."""
     problems: list[str] = field(default_factory=list)
@@ -116,7 +117,7 @@ class DeviceCaller(Placing):
         deadline = time.monotonic() + self._timeout_s
         slots, turn = self._output_slots(case), self._gate.turn()
         place = self._gate.place() if way == "wall" else wire.GATE_OFFSET
-        call = DeviceCall(worker, arena, abi, case, placed, slots, turn, place, deadline, way, is_empty)
+        call = DeviceCall(worker, arena, abi, case, placed, slots, turn, place, deadline, way, is_empty, with_events)
         described = [self._describe(name, placed) for name in self._task.inputs]
         scalars = wire.pack_scalars(wire.places_of_scalars(described), inputs.scalars)
         request = {
@@ -336,7 +337,7 @@ class DeviceCaller(Placing):
         changed, overruns = self._damage(call)
         has_changed = opened.changed()
         self._gate.settle()
-        told = call.worker.finish(call.deadline)
+        event_ns = call.worker.finish(call.deadline)
         outputs = {} if call.is_empty else {name: memory.clone() for name, memory in self._written(call).items()}
         more = self._damage(call)  # what a call that has outlasted its turn did later
         changed, overruns = list(dict.fromkeys([*changed, *more[0]])), {**overruns, **more[1]}
@@ -355,7 +356,7 @@ class DeviceCaller(Placing):
             elapsed_ns=elapsed_ns,
             clock=clock,
             delays_ns=(delays.device_ns, delays.host_ns),
-            event_ns=told.event_ns if isinstance(told, Returned) else None,
+            event_ns=event_ns if call.with_events else None,
             is_late=is_late,
         )
 

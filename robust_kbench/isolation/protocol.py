@@ -66,15 +66,11 @@ class Loaded(Strict):
 
 
 class Returned(Strict):
-    """The kernel returned. On a CUDA device the pointers of `outputs` are offsets in the judge's memory.
-
-    `event_ns`: the time between two events around the kernel, which is asked of trusted workers alone.
-    """
+    """The kernel returned. On a CUDA device the pointers of `outputs` are offsets in the judge's memory."""
 
     nonce: int
     outcome: Literal["returned"]
     outputs: tuple[Claim, ...] = Field(max_length=16)
-    event_ns: _Word | None = None
     reports: _Reports = ()
 
 

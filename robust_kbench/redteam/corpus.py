@@ -31,9 +31,9 @@ from robust_kbench.schema.task import DeviceKind, FloatDType
 HostGroup = Literal[
     "process boundary", "sandbox", "buffers", "fresh values", "clocks", "floor", "baseline protection", "contract"
 ]
-DeviceGroup = Literal["gate", "turn", "delays", "cache"]
+DeviceGroup = Literal["gate", "turn", "delays", "cache", "drift"]
 """Defences of a CUDA device: inputs that come after the launch, an end that the judge sees, a charge for time that is
-taken from the judge before a call, and a cache that is emptied of all."""
+taken from the judge before a call, a cache that is emptied of all, and looks at what the clock shows of nothing."""
 Group = HostGroup | DeviceGroup
 GROUPS: tuple[Group, ...] = get_args(HostGroup)
 DEVICE_GROUPS: tuple[Group, ...] = ("buffers", "fresh values", "floor", "contract", *get_args(DeviceGroup))

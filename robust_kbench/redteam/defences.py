@@ -31,7 +31,7 @@ from robust_kbench.redteam.inside import InsideWorker
 from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import Distribution
-from robust_kbench.timing import measure, peers, session, spot_checks
+from robust_kbench.timing import clock_drift, measure, peers, session, spot_checks
 from robust_kbench.worker import wire
 
 if TYPE_CHECKING:  # needs a driver
@@ -290,6 +290,14 @@ def _no_cache() -> AbstractContextManager[None]:
     return _replaced((Gate, "_flush", lambda self: None), (Runtime, "reset_persisting_cache", lambda self: None))
 
 
+def _no_drift() -> AbstractContextManager[None]:
+    """What calls of nothing show of the clock is not looked at."""
+    return _replaced(
+        (clock_drift.ClockDrift, "is_too_large", False),
+        (clock_drift.ClockDrift, "charge_ns", 0),
+    )
+
+
 _OFF: dict[Group, Callable[[], AbstractContextManager[None]]] = {
     "process boundary": _no_process_boundary,
     "sandbox": _no_sandbox,
@@ -303,5 +311,6 @@ _OFF: dict[Group, Callable[[], AbstractContextManager[None]]] = {
     "turn": _no_turn,
     "delays": _no_delays,
     "cache": _no_cache,
+    "drift": _no_drift,
 }
 Groups = Sequence[Group]

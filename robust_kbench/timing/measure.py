@@ -15,6 +15,7 @@ from robust_kbench import machine_lock
 from robust_kbench.cases.bank import Bank
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
+from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress
@@ -258,13 +259,23 @@ def _confirmed(run: Callable[[], SessionResult], measured: Measured, is_doubtful
     An honest worker may dawdle in one session, on a processor that others use. Who does so on purpose gains nothing
     from the sessions in which it does not: only those count. Once a doubt is confirmed, no further session is repeated.
     """
-    result, repeated = run(), 0
+    result, repeated = _on_a_steady_clock(run)
     while not result.failure and not measured.is_doubt_confirmed and is_doubtful(result.seen):
-        if repeated == _CONFIRMATIONS:
+        if repeated >= _CONFIRMATIONS:
             measured.is_doubt_confirmed = True
         else:
-            result, repeated = run(), repeated + 1
+            result, again = _on_a_steady_clock(run)
+            repeated += 1 + again
     return result, repeated
+
+
+def _on_a_steady_clock(run: Callable[[], SessionResult]) -> tuple[SessionResult, int]:
+    """A session whose clock is steady; and how many were thrown away before it. Raises HarnessError."""
+    for repeated in range(1 + _CONFIRMATIONS):
+        result = run()
+        if not result.has_unsteady_clock:
+            return result, repeated
+    raise HarnessError(f"{result.disturbance}; use a device on which nobody else works")
 
 
 def _distinct(findings: Sequence[Finding]) -> list[Finding]:

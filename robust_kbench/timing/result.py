@@ -10,6 +10,7 @@ from robust_kbench.schema.observation import Observation, Way
 from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER, CaseResult, Session, StopReason, encode_samples
 from robust_kbench.timing import statistics
 from robust_kbench.timing.calibration import Calibration
+from robust_kbench.timing.clock_drift import UNSTEADY_CLOCK, ClockDrift
 
 Clock = Literal["judge", "gate", "wall"]
 
@@ -27,6 +28,7 @@ class SessionResult:
     ways: dict[str, Way] = field(default_factory=dict)
     trusted: str = EAGER
     clock: Clock = "judge"
+    drift: ClockDrift = field(default_factory=lambda: ClockDrift({}))
     seen: list[Observation] = field(default_factory=list)
     results: list[CaseResult] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -35,6 +37,11 @@ class SessionResult:
     foreign_load: float = 0.0
     stop: StopReason = "rounds"
     failure: str = ""
+
+    @property
+    def has_unsteady_clock(self) -> bool:
+        """Tell if its samples mean nothing."""
+        return self.disturbance.startswith(UNSTEADY_CLOCK) and not self.failure
 
     def logs(self) -> list[float]:
         """The log ratios against the baseline that is fastest here: how precise the others are does not matter."""
@@ -49,16 +56,22 @@ class SessionResult:
         trusted_ns = self.samples.get(self.trusted, [])
         offset_ns = self.calibration.offset_ns(self.ways[name], self.ways[self.trusted], trusted_ns)
         offset_ns += self.calibration.difference_ns(name, self.trusted)
+        if name == CANDIDATE:
+            offset_ns -= self.drift.charge_ns
         return [max(1, sample - offset_ns) for sample in self.samples[name]]
 
     def as_record(self, repeated: int) -> Session:
         """The samples as the record keeps them."""
         return Session(
             samples={name: encode_samples(self.times(name)) for name in self.samples},
-            clock_spread_ns=self.calibration.spread_ns() if self.calibration else None,
+            clock_spread_ns=self._clock_spread_ns(),
             foreign_load=round(self.foreign_load, 3),
             repeated=repeated,
             stop=self.stop,
             first_call_us={name: self.first_call_us[name] for name in self.samples if name in self.first_call_us},
             disturbance=self.disturbance,
         )
+
+    def _clock_spread_ns(self) -> int | None:
+        spread_ns = self.calibration.spread_ns() if self.calibration else None
+        return None if spread_ns is None else max(spread_ns, abs(self.drift.median_ns))

@@ -49,6 +49,7 @@ from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.calibration import Calibration
+from robust_kbench.timing.clock_drift import UNSTEADY_CLOCK, ClockDrift
 from robust_kbench.timing.peers import Peers
 from robust_kbench.timing.plan import Plan
 from robust_kbench.timing.result import SessionResult
@@ -62,6 +63,8 @@ _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
 worker's word; two changes of contexts included."""
 _SOME_ROUNDS, _MOST_UNCOUNTED, _MOST_ROUNDS = 4, 0.25, 2
 _BUSY = "keeps the device busy between its calls, so that nobody else can be timed"
+_LEFT_BEHIND = "leaves work on the device between its calls, such as copies, which others' times suffer from"
+_RIGHT_BEHIND_SHARE = 0.5
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
 _DRAWN_FOR = (CANDIDATE, CONTROL)
 """Who gets values of its own in a round. The baselines, sources of ours, share others: drawing costs more than a call.
@@ -149,6 +152,7 @@ class TimingSession:
         self._workers = dict(workers.called)
         if self._calibration is not None:
             self._calibration.nothing = workers.constants_ns
+            self._result.drift = ClockDrift(workers.constants_ns)
         for name, error in workers.failures.items():
             self._give_up(name, str(error))
         if CANDIDATE not in self._workers:
@@ -200,15 +204,17 @@ class TimingSession:
         self._choose_ways()
         self._warm_up(checks)
         disturbance = self._device.watch()
-        self._is_sampling = True
+        self._is_sampling, self._unlaunched = True, 0  # first calls take long, as kernels are loaded or compiled
         self._take_samples(checks)
         self._is_sampling = False
         self._result.disturbance = disturbance() or self._disturbance()
         while checks and not self._result.failure:
             checks.pop()()
-            self._round([], keep=False)  # beside others, as all before
+            self._round([])  # beside others, as all before
         for contestant in self._in_random_order():  # nobody behaves only until it was timed
             self._untimed_call(contestant)
+        if self._result.drift.is_too_large and not self._result.failure:
+            self._find_out_why_the_clock_drifts()
 
     def _first_calls(self) -> None:
         """Each is judged in full. What a first call costs, compiling included, is told and never scored."""
@@ -223,13 +229,14 @@ class TimingSession:
         """In the same random alternation as what counts: warming one worker after the other leaves a bias."""
         rounds, started = 0, time.monotonic()
         while not self._result.failure and not self._plan.is_warm(rounds, time.monotonic() - started):
-            self._round(checks, keep=False)
+            self._round(checks)
             rounds += 1
 
     def _take_samples(self, checks: list[_Check]) -> None:
+        self._result.drift.begin_phase()
         rounds, started = 0, time.monotonic()
         while True:
-            self._round(checks, keep=True)
+            self._round(checks, keep=True, drift=self._result.drift if self._calibration else None)
             if self._result.failure:
                 return
             rounds += 1
@@ -295,15 +302,16 @@ class TimingSession:
     def _calibrate(self) -> None:
         """Measure an empty kernel, in each way in which calls of this session end."""
         assert self._calibration is not None
+        self._result.drift.begin_phase()
         for way in set(self._ways.values()):
             self._calibration.empty[way] = [seen.elapsed_ns for seen in self._empty_calls(way)]
-        empty = [self._trusted_call("word", is_empty=True, with_events=True) for _ in range(_EMPTY_CALLS)]
+        empty = [self._calibrating_call("word", with_events=True) for _ in range(_EMPTY_CALLS)]
         self._calibration.empty_events = [seen.event_ns for seen in empty if seen.event_ns]
 
     def _empty_calls(self, way: Way) -> list[Observation]:
         """Calls of an empty kernel before which nobody had the device. Raises HarnessError where there are too few."""
         for _ in range(_EMPTY_TRIES):
-            seen = [self._trusted_call(way, is_empty=True) for _ in range(_EMPTY_CALLS)]
+            seen = [self._calibrating_call(way) for _ in range(_EMPTY_CALLS)]
             counted = [each for each in seen if each.clock is not None and not self._peers.delay_ns(each)]
             if len(counted) > _EMPTY_CALLS // 2:
                 return counted
@@ -312,6 +320,11 @@ class TimingSession:
             self._result.failure = _BUSY
             return self._empty_calls(way)  # which counts none again, if it is somebody else
         raise HarnessError(f"{self._case}: others have the device, so that its clock cannot be calibrated")
+
+    def _calibrating_call(self, way: Way, *, with_events: bool = False) -> Observation:
+        """A trusted call of an empty kernel, and a look at the clock beside it."""
+        self._call_nothing(self._result.drift)
+        return self._trusted_call(way, is_empty=True, with_events=with_events)
 
     def _trusted_call(self, way: Way, *, is_empty: bool = False, with_events: bool = False) -> Observation:
         """A call in the worker of somebody trusted that is no sample. Raises HarnessError where it gives no answer."""
@@ -341,6 +354,31 @@ class TimingSession:
             return f"others had the device before {self._held_up} calls of baselines"
         return ""
 
+    def _call_nothing(self, drift: ClockDrift) -> None:
+        """Look at the judge's clock on a CUDA device, by an empty call in a trusted worker."""
+        name, caller = self._trusted.name, self._caller
+        seen = caller.call_nothing(self._workers[name], self._case)  # type: ignore[union-attr]
+        is_counted = seen.clock is not None and not self._peers.delay_ns(seen)
+        drift.add(name, seen.elapsed_ns if is_counted else None)
+
+    def _find_out_why_the_clock_drifts(self) -> None:
+        """Blame the candidate if the clock still drifts beside it, and no longer without it. Else nobody is to blame.
+
+        The samples count in neither case.
+        """
+        beside, alone = (ClockDrift(self._result.drift.before_ns) for _ in range(2))
+        for _ in range(_CONTEXT_CALLS):
+            self._round([], drift=beside)
+            if self._result.failure:
+                return
+        self._workers[CANDIDATE].kill()
+        for _ in range(_CONTEXT_CALLS):
+            self._call_nothing(alone)
+        if beside.is_too_large and not alone.is_too_large:
+            self._result.failure = f"{_LEFT_BEHIND}: {beside}"
+        else:
+            self._result.disturbance = f"{UNSTEADY_CLOCK}: {alone if alone.is_too_large else self._result.drift}"
+
     def _keeps_the_device_busy(self) -> bool:
         """Tell if others had the device before calls of baselines, and no longer when the candidate is gone."""
         if not self._disturbance():
@@ -349,10 +387,10 @@ class TimingSession:
         alone = [self._trusted_call("word") for _ in range(_WAY_CALLS)]
         return not any(self._peers.delay_ns(seen) for seen in alone)
 
-    def _round(self, checks: list[_Check], *, keep: bool) -> None:
+    def _round(self, checks: list[_Check], *, keep: bool = False, drift: ClockDrift | None = None) -> None:
         """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too.
 
-        A round counts only as a whole.
+        A round counts only as a whole. `drift`: look at the clock once, too.
         """
         distribution = self._some_distribution()
         shared = self._draw(distribution)
@@ -360,27 +398,49 @@ class TimingSession:
             (contestant, *(self._draw(distribution) if contestant.name in _DRAWN_FOR else shared))
             for contestant in self._in_random_order()
         ]
-        calls = [(contestant, inputs, self._call(contestant, case, inputs)) for contestant, case, inputs in drawn]
+        calls: list[tuple[Contestant, Inputs, Observation]] = []
+        trusted: list[Observation] = []
+
+        def call(contestant: Contestant, case: Case, inputs: Inputs) -> None:
+            calls.append((contestant, inputs, self._call(contestant, case, inputs)))
+
+        def call_trusted() -> None:
+            trusted.append(self._trusted_call(self._ways[self._trusted.name], with_events=True))
+
+        order: list[tuple[str, Callable[[], None]]] = [
+            (contestant.name, partial(call, contestant, case, inputs)) for contestant, case, inputs in drawn
+        ]
+        if keep and self._calibration is not None and not self._is_wall:
+            order.insert(self._random.randrange(len(order) + 1), ("trusted", call_trusted))
+        if drift is not None:
+            order.insert(self._place_of_look([name for name, _ in order]), ("look", partial(self._call_nothing, drift)))
+        for _, step in order:
+            step()
         taken: dict[str, int | None] = {}
         for contestant, inputs, seen in calls:
             # Baselines are source of ours: between calls that are judged in full they need only go on answering.
             in_full = contestant.name == CANDIDATE and self._random.random() < self._plan.full_rule_share
             taken[contestant.name] = self._settle(contestant, inputs, seen, in_full=in_full)
         if keep and not self._result.failure:
-            self._keep_round(taken)
+            self._keep_round(taken, trusted)
         if not self._result.failure and self._random.random() < self._plan.check_share(len(checks)):
             checks.pop()()
 
-    def _keep_round(self, taken: Mapping[str, int | None]) -> None:
+    def _place_of_look(self, names: Sequence[str]) -> int:
+        """Before which of these calls to look at the clock: often right behind the candidate."""
+        if CANDIDATE in names and self._random.random() < _RIGHT_BEHIND_SHARE:
+            return names.index(CANDIDATE) + 1
+        return self._random.randrange(len(names) + 1)
+
+    def _keep_round(self, taken: Mapping[str, int | None], trusted: Sequence[Observation]) -> None:
         times = {name: taken.get(name) for name in self._result.samples}
         if None in times.values():
             return
         for name, elapsed_ns in times.items():
             assert elapsed_ns is not None
             self._result.samples[name].append(elapsed_ns)
-        if self._calibration is not None and not self._is_wall:
-            seen = self._trusted_call(self._ways[self._trusted.name], with_events=True)
-            if seen.event_ns and seen.clock is not None and not self._peers.delay_ns(seen):
+        for seen in trusted:
+            if self._calibration and seen.event_ns and seen.clock is not None and not self._peers.delay_ns(seen):
                 self._calibration.events.append(seen.event_ns)
                 self._calibration.around_events.append(seen.elapsed_ns)
 

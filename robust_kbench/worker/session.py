@@ -141,8 +141,8 @@ class _Session:
             answer = _raised(error)
         self._answer(nonce, answer)
         self._signal(wire.READY, nonce)
-        told = call.finish()  # what it raises has spoilt the context, and ends this process
-        self._answer(nonce, answer if answer["outcome"] == "raised" else answer | told)
+        event_ns = call.finish()  # what it raises has spoilt the context, and ends this process
+        struct.pack_into("<Q", self._control, wire.EVENT_OFFSET, event_ns)
         self._signal(wire.DONE, nonce)
         self._kept = call  # so that the next results lie elsewhere
 

@@ -12,6 +12,7 @@ control page, a sealed memfd of CONTROL_BYTES that only the judge and this one w
     offset  384  u64 DONE      worker -> judge   the kernel has returned; the clock stops here
     offset  448  u64 FINISHED  worker -> judge   outputs that had to be copied are copied
     offset  512  u32           length of the answer, then REPLY_BYTES of JSON at offset 576
+    offset  520  u64           worker -> judge   ns between two events, of a call that asks for it; there with DONE
     offset 62 Ki  u32 turn, u32 gate  judge -> worker  of a call on a CUDA device, see below
     offset 63 Ki               judge -> worker  the call's scalars, 8 bytes each, in their order; there with ARM
 
@@ -20,7 +21,8 @@ reader of another.
 
 On a CUDA device a call is launched before its inputs exist (see isolation.gate). Its words are PREPARED (only where the
 worker has to wait for ARM before it may launch), ARM, READY (all is launched; the answer has its claims) and DONE (the
-device has come to rest). Tensors lie in device memory of the judge's, a block that this one worker maps:
+device has come to rest). The judge may read the answer while the worker runs on, so it is written once. Tensors lie in
+device memory of the judge's, a block that this one worker maps:
 
     offset    0  u32 gate      judge's stream -> worker's stream   the clock has started
     offset 4096  u32 end       worker's stream -> judge's stream   the call is over
@@ -38,7 +40,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 PREPARED, WAKE, READY, ARM, ARMED, GO, DONE, FINISHED = (line * 8 for line in range(8))
-LENGTH_OFFSET = 512
+LENGTH_OFFSET, EVENT_OFFSET = 512, 520
 REPLY_OFFSET = 576
 REPLY_BYTES = 60 * 1024
 TURN_OFFSET = 62 * 1024

@@ -125,11 +125,6 @@ def test_the_stride_of_an_axis_of_one_is_not_trusted_either(stride: int, arena: 
     assert seen.problems or torch.equal(seen.outputs["y"], MEMORY[:8].reshape(1, 8))
 
 
-def test_a_time_that_a_worker_on_the_processor_claims_is_dropped(arena: Arena) -> None:
-    seen = _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()}, event_ns=1)
-    assert seen.event_ns is None
-
-
 def test_the_times_of_an_observation_are_those_of_the_judge(arena: Arena) -> None:
     seen = _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()})
     assert (seen.elapsed_ns, seen.wake_ns) == (1000, 5_000_000)

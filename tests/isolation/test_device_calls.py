@@ -106,7 +106,7 @@ class World:
     waited_s: float = 0.0
     at_finish: Callable[[World], None] = lambda world: None
     fails: tuple[str, Exception] | None = None
-    event_ns: int | None = None
+    event_ns: int = 0
 
     # What a kernel does on the device.
 
@@ -218,10 +218,10 @@ class World:
         before_stop(self.answer())
         return self.answer()
 
-    def finish(self, deadline: float) -> Returned | Raised:
+    def finish(self, deadline: float) -> int:
         self._goes("finish")
         self.at_finish(self)
-        return self.answer(self.event_ns)
+        return self.event_ns
 
     def go_on(self) -> None:
         self._goes("go on")
@@ -236,11 +236,11 @@ class World:
         if not (self.request["empty"] or self.raises or self.is_ahead):
             self.kernel(self)
 
-    def answer(self, event_ns: int | None = None) -> Returned | Raised:
+    def answer(self) -> Returned | Raised:
         if self.raises:
             return Raised(nonce=1, outcome="raised", type="ValueError", message=self.raises, where="kernel.py:3")
         claims = tuple(Claim.model_validate({**CLAIM, **claim}) for claim in self.claims)
-        return Returned(nonce=1, outcome="returned", outputs=claims, event_ns=event_ns)
+        return Returned(nonce=1, outcome="returned", outputs=claims)
 
     def _goes(self, step: str) -> None:
         self.log.append(step)
@@ -483,7 +483,6 @@ def test_what_events_of_a_trusted_worker_show_is_told(world: World) -> None:
     world.event_ns = 99
     assert call(world, with_events=True).event_ns == 99
     assert world.request["events"] is True
-    world.event_ns = None
     assert call(world).event_ns is None
     assert world.request["events"] is False
 

@@ -125,6 +125,7 @@ class Asked:
     is_empty: bool = False
     with_events: bool = False
     number: int = 0
+    has_tensors: bool = True
 
     @property
     def is_trusted(self) -> bool:
@@ -156,7 +157,8 @@ class Caller:
         self.workers[worker.name] = worker
         elapsed_ns = AROUND_NS["turn"] + EMPTY_KERNEL_NS + self.constants_ns.get(worker.name, 0)
         seen = Observation(case, "returned", elapsed_ns=elapsed_ns, clock="gate", delays_ns=self.idle_ns)
-        return self.tamper(Asked(worker.name, "nothing", "turn", is_empty=True), seen)
+        phase = self.device.phase if "load" in worker.steps else "nothing"
+        return self.tamper(Asked(worker.name, phase, "turn", is_empty=True, has_tensors=False), seen)
 
     def call(
         self, worker: Worker, abi: str, case: Any, inputs: Any, *,
@@ -227,6 +229,101 @@ def scored(result: SessionResult) -> dict[str, set[int]]:
 def counts(result: SessionResult) -> set[int]:
     """How many samples contestants have: one number, if rounds count as a whole."""
     return {len(samples) for samples in result.samples.values()}
+
+
+# --- the clock drifts ------------------------------------------------------------------------------------------------
+
+
+def drifting(caller: Caller, more_ns: int, *phases: Phase, every: int = 1, stays: bool = False) -> Tamper:
+    """Trusted calls take longer by `more_ns`, one in `every`, until the candidate is killed, or for good."""
+    seen_so_far = 0
+
+    def tamper(asked: Asked, seen: Observation) -> Observation:
+        nonlocal seen_so_far
+        if asked.name == "candidate" or asked.phase not in phases:
+            return seen
+        if "kill" in caller.workers["candidate"].steps and not stays:
+            return seen
+        seen_so_far += 1
+        return replace(seen, elapsed_ns=seen.elapsed_ns + (more_ns if seen_so_far % every == 0 else 0))
+
+    return tamper
+
+
+@pytest.mark.parametrize("phases", [("before", "sampling", "after"), ("before", "after"), ("sampling", "after")])
+def test_a_candidate_beside_which_empty_calls_take_longer_has_failed(phases: tuple[Phase, ...]) -> None:
+    caller = Caller()
+    caller.tamper = drifting(caller, 7 * US, *phases)
+    result = run(caller)
+    assert result.failure.startswith("leaves work on the device between its calls")
+    assert "one in four 7.0 us" in result.failure
+    assert not result.has_unsteady_clock
+    assert caller.workers["candidate"].steps[-1] == "kill"
+
+
+def test_copies_that_come_and_go_are_found_by_a_quarter_of_the_calls() -> None:
+    caller = Caller()
+    caller.tamper = drifting(caller, 7 * US, "before", "sampling", "after", every=3)
+    assert run(caller).failure.startswith("leaves work on the device between its calls")
+
+
+def test_a_clock_that_stays_changed_without_the_candidate_is_nobodys_fault() -> None:
+    caller = Caller()
+    caller.tamper = drifting(caller, 7 * US, "before", "sampling", "after", stays=True)
+    result = run(caller)
+    assert (result.failure, counts(result)) == ("", {ROUNDS})
+    assert result.disturbance == (
+        "the device's clock has changed: "
+        "empty calls take 7.0 us longer than before there was a candidate, and one in four 7.0 us"
+    )
+
+
+@pytest.mark.parametrize(("drift_ns", "charge_ns"), [(0, 0), (400, 0), (800, 800), (1_400, 1_400)])
+def test_a_candidate_is_charged_with_the_little_that_the_clock_has_drifted(drift_ns: int, charge_ns: int) -> None:
+    caller = Caller()
+    caller.tamper = drifting(caller, drift_ns, "before", "sampling", "after")
+    result = run(caller)
+    assert (result.failure, result.disturbance) == ("", "")
+    # What the clock takes off everybody has grown by the drift, which was not in the candidate's calls.
+    assert scored(result) == {
+        "candidate": {KERNELS["candidate"] - drift_ns + charge_ns}, "eager": {SHORT}, "control": {SHORT}
+    }  # fmt: skip
+    assert result.as_record(0).clock_spread_ns == drift_ns
+
+
+def test_empty_calls_lie_between_those_of_each_round_that_may_count() -> None:
+    caller, places = Caller(), set()
+
+    def note(asked: Asked, seen: Observation) -> Observation:
+        if not asked.has_tensors and asked.phase == "sampling":
+            places.add(caller.asked[-1].name)
+        return seen
+
+    caller.tamper = note
+    run(caller, plan=replace(PLAN, min_rounds=40, max_rounds=40))
+    assert places >= set(KERNELS)
+
+
+def test_a_clock_that_others_keep_from_being_looked_at_is_told() -> None:
+    def hold_up(asked: Asked, seen: Observation) -> Observation:
+        is_due = not asked.has_tensors and asked.phase in ("before", "sampling", "after")
+        return replace(seen, delays_ns=(USUAL_DELAYS_NS[0] + 5_000 * US, 0)) if is_due else seen
+
+    result = run(Caller(hold_up))
+    assert "others have the device before" in result.disturbance
+    assert result.has_unsteady_clock
+
+
+def test_copies_that_end_before_they_can_be_confirmed_are_nobodys_fault_but_no_sample_counts() -> None:
+    looks = 0
+
+    def sometimes(asked: Asked, seen: Observation) -> Observation:
+        nonlocal looks
+        looks += not asked.has_tensors and asked.phase == "sampling"
+        return replace(seen, elapsed_ns=seen.elapsed_ns + 7 * US) if 0 < looks <= ROUNDS else seen
+
+    result = run(Caller(sometimes))
+    assert (result.failure, result.has_unsteady_clock) == ("", True)
 
 
 # --- how calls end ----------------------------------------------------------------------------------------------------
@@ -448,8 +545,9 @@ def test_what_a_call_took_whose_results_were_not_known_beforehand_is_not_what_ot
 
 def test_three_rounds_of_empty_calls_are_tried_before_the_clock_is_given_up() -> None:
     def tamper(asked: Asked, seen: Observation) -> Observation:
-        tried.append(asked) if asked.is_empty and asked.phase != "nothing" else None
-        is_bad = asked.is_empty and asked.phase != "nothing" and len(tried) <= bad
+        is_due = asked.is_empty and asked.has_tensors
+        tried.append(asked) if is_due else None
+        is_bad = is_due and len(tried) <= bad
         return replace(seen, **HELD_UP) if is_bad else seen
 
     tried: list[Asked] = []
@@ -548,8 +646,7 @@ def test_every_worker_is_measured_before_it_loads_anything() -> None:
     run(caller)
     for worker in caller.workers.values():
         assert worker.steps[0] == "open"
-        assert worker.steps[-1] == "load"
-        assert worker.steps.count("nothing") == 18
+        assert worker.steps[: worker.steps.index("load")].count("nothing") == 18
 
 
 @pytest.mark.parametrize("name", ["candidate", "eager"])
@@ -568,11 +665,13 @@ def test_a_record_has_the_times_of_kernels_in_whatever_way_their_calls_end(candi
     assert told_ns - candidate_ns == (5 * US if (candidate_ns, eager_ns) == (80 * US, LONG) else 0)
 
 
-def test_a_call_with_events_follows_each_round_that_counts() -> None:
+def test_a_call_with_events_is_in_each_round_and_calibrates_those_that_count() -> None:
     caller = Caller(waiting("candidate", 2, 5))
-    run(caller)
+    told = run(caller).calibration
+    assert told is not None
+    assert len(told.events) == len(told.around_events) == ROUNDS
     calls = [each for each in caller.sampled() if each.with_events]
-    assert len(calls) == ROUNDS
+    assert len(calls) == ROUNDS + 2
     assert {(each.name, each.way, each.is_empty) for each in calls} == {("eager", "turn", False)}
 
 

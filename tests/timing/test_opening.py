@@ -143,8 +143,9 @@ class TimingSession:
         key = self.case.dtype, self.case.axes["rows"]
         TimingSession.log.append((*key, workers))
         result: Any = SimpleNamespace(
-            failure="", disturbance="", foreign_load=0.0, seen=[], results=[], findings=[], clock="gate"
-        )
+            failure="", disturbance="", foreign_load=0.0, seen=[], results=[], findings=[], clock="gate",
+            has_unsteady_clock=False,
+        )  # fmt: skip
         if key in TimingSession.disturbed:
             TimingSession.disturbed.discard(key)
             result.disturbance = "others had the device"

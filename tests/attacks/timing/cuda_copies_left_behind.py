@@ -1,19 +1,26 @@
-"""When a call is over, copies to the host are left behind, which take memory's time from others while it is stopped.
+"""Copies to the host are left behind a call, which lengthen the clock's constant in all calls but the candidate's own.
+
+The calibration takes that off. The kernel is slow by two microseconds, so that its time is a possible one.
 
 device: cuda
 catalogue: [T22]
 aim: time
-stopped_by: [delays]
+stopped_by: [drift]
 twin: cuda_once
-outdated: true
 """
 
 import torch
 
 from robust_kbench.worker.cuda.call import CudaCall
 
-finish, aside, room = CudaCall.finish, None, []
-SIZE = 64 << 20
+init, finish, aside, room = CudaCall.__init__, CudaCall.finish, None, []
+SIZE, COPIES, CYCLES = 2 << 20, 500, 3500
+
+
+def prepared(self, *arguments):
+    if aside is not None:
+        aside.synchronize()
+    init(self, *arguments)
 
 
 def left_behind(self):
@@ -24,14 +31,14 @@ def left_behind(self):
         room.append(torch.empty(SIZE, dtype=torch.uint8).pin_memory())
         room.append(torch.empty(SIZE, dtype=torch.uint8, device="cuda"))
     with torch.cuda.stream(aside):
-        for _ in range(20):
+        for _ in range(COPIES):
             room[0].copy_(room[1], non_blocking=True)
-            room[1].copy_(room[0], non_blocking=True)
     return told
 
 
-CudaCall.finish = left_behind
+CudaCall.__init__, CudaCall.finish = prepared, left_behind
 
 
 def rmsnorm(x, weight):
+    torch.cuda._sleep(CYCLES)
     return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)

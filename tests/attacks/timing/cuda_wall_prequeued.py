@@ -5,6 +5,7 @@ catalogue: [T04, T12]
 aim: time
 stopped_by: [delays]
 twin: cuda_host_sync_twenty
+outdated: true
 """
 
 import torch

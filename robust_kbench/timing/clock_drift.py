@@ -1,0 +1,96 @@
+"""Drift of the judge's clock on a CUDA device, which calls of nothing in a trusted worker show.
+
+Copies between host and device need no turn on the multiprocessors. Copies that a candidate leaves behind lengthen the
+changes of contexts in everybody's calls but its own: baselines look slower, and the calibration takes off too much. The
+same calls of nothing, made before anything was loaded, tell how long they take without it.
+
+On an H200 the clock moved by up to 0.4 us in honest sessions. Copies of 4 bytes to the host moved it by 0.8 us, large
+ones by 7 to 40 us (tools/gpu/drift.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from robust_kbench.timing import statistics
+
+UNSTEADY_CLOCK = "the device's clock has changed"
+"""How a disturbance begins that no session can be believed in."""
+UNCHARGED_NS = 500
+"""Drift up to which nobody is charged: honest sessions have as much."""
+_MOST_NS, _MOST_OF_A_QUARTER_NS = 1_500, 2_500
+
+
+class ClockDrift:
+    """Times of calls of nothing, less what they take in the same worker before anything is loaded.
+
+    They are looked at phase by phase: copies may be there only while the clock is calibrated.
+    """
+
+    def __init__(self, before_ns: Mapping[str, Sequence[int]]) -> None:
+        """`before_ns`: by the name of the worker's contestant."""
+        self.before_ns = before_ns
+        self._phases: list[_Phase] = [_Phase()]
+
+    def begin_phase(self) -> None:
+        """Have the calls that follow looked at by themselves."""
+        self._phases.append(_Phase())
+
+    def add(self, name: str, elapsed_ns: int | None) -> None:
+        """One more call; None where others had the device before it."""
+        if elapsed_ns is None or not self.before_ns.get(name):
+            self._phases[-1].missed += 1
+        else:
+            self._phases[-1].differences_ns.append(elapsed_ns - statistics.median(self.before_ns[name]))
+
+    @property
+    def median_ns(self) -> int:
+        """Median of the differences, in the phase in which it is largest; 0 where there are none."""
+        return max((phase.median_ns for phase in self._phases if phase.differences_ns), default=0)
+
+    @property
+    def charge_ns(self) -> int:
+        """Time that was taken off the candidate's calls because of drift, and is charged."""
+        return self.median_ns if self.median_ns > UNCHARGED_NS else 0
+
+    @property
+    def is_too_large(self) -> bool:
+        """Tell if times on this clock must not count."""
+        return any(phase.is_too_large for phase in self._phases)
+
+    def __str__(self) -> str:
+        return "; ".join(str(phase) for phase in self._phases if phase.is_too_large)
+
+
+@dataclass
+class _Phase:
+    differences_ns: list[float] = field(default_factory=list)
+    missed: int = 0
+
+    @property
+    def median_ns(self) -> int:
+        return round(statistics.median(self.differences_ns)) if self.differences_ns else 0
+
+    @property
+    def is_too_large(self) -> bool:
+        """A quarter of the calls suffices: copies may come and go."""
+        is_long = self.median_ns > _MOST_NS or self._upper_quartile_ns > _MOST_OF_A_QUARTER_NS
+        return is_long or self._misses_most
+
+    def __str__(self) -> str:
+        if self._misses_most:
+            return (
+                f"others have the device before {self.missed} of {self.missed + len(self.differences_ns)} empty calls"
+            )
+        more = [f"{ns / 1e3:.1f} us" for ns in (self.median_ns, self._upper_quartile_ns)]
+        return f"empty calls take {more[0]} longer than before there was a candidate, and one in four {more[1]}"
+
+    @property
+    def _misses_most(self) -> bool:
+        return self.missed > len(self.differences_ns)
+
+    @property
+    def _upper_quartile_ns(self) -> float:
+        ordered = sorted(self.differences_ns)
+        return ordered[3 * len(ordered) // 4] if ordered else 0
