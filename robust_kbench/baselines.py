@@ -10,11 +10,23 @@ from robust_kbench.schema.record import EAGER, WIDE, Tier
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 COMPILE = "compile"
-# A worker's calls have one shape, and fresh scalars: with dynamic=False each of them would be compiled for its own.
+# On a CUDA device a worker's calls have several shapes: each has code of its own, as if it were the only one. A second
+# shape would else be compiled for all sizes. Scalars are fresh in each call, so that dynamic=False compiled every time.
 _COMPILED = """import torch
 from reference import reference
 
-compiled = torch.compile(reference)
+torch._dynamo.config.recompile_limit = 64
+every_shape = torch.compile(reference)
+
+
+def each_shape(*inputs):
+    for tensor in inputs:
+        if isinstance(tensor, torch.Tensor):
+            torch._dynamo.mark_static(tensor)
+    return every_shape(*inputs)
+
+
+compiled = each_shape if torch.cuda.is_available() else every_shape
 """
 
 

@@ -53,3 +53,34 @@ def test_a_compiled_baseline_is_not_compiled_anew_for_fresh_scalars(monkeypatch:
         answer = namespace["compiled"](torch.ones(3), 0.1 * number, number)
         assert answer.tolist() == pytest.approx([1.1 * number] * 3)
     assert graphs.frame_count == 2  # for the first call, and for scalars that are not always the same
+
+
+@pytest.mark.parametrize("has_cuda", [True, False])
+def test_on_a_cuda_device_each_shape_is_compiled_for_itself_whatever_the_scalars(
+    monkeypatch: pytest.MonkeyPatch, has_cuda: bool
+) -> None:
+    task = load_made_task(SCALED, inputs={"x": {"shape": ["rows", "cols"]}, "factor": FACTOR, "count": COUNT})
+    compiled = next(each for each in baselines_for(task, "full") if each.name == COMPILE)
+    sizes = list[list[object]]()
+
+    def note(graph: Any, example: Any) -> Any:
+        taken = [node.meta["example_value"] for node in graph.graph.nodes if node.op == "placeholder"]
+        sizes.append([size for each in taken if isinstance(each, torch.Tensor) for size in each.shape])
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=note))
+    reference = types.ModuleType("reference")
+    exec(compiled.sources["reference.py"], reference.__dict__)
+    monkeypatch.setitem(sys.modules, "reference", reference)
+    module: dict[str, Any] = {}
+    torch._dynamo.reset()
+    with monkeypatch.context() as patch, torch._dynamo.config.patch(recompile_limit=8):
+        patch.setattr(torch.cuda, "is_available", lambda: has_cuda)
+        exec(compiled.sources["compiled.py"], module)
+    for cols in (64, 128, 256):
+        for factor in (0.5, 0.7, 0.9):
+            x = torch.randn(4, cols)
+            assert torch.equal(module["compiled"](x, factor, 2), x * factor + 2)
+    are_all_static = all(isinstance(size, int) for each in sizes for size in each)
+    assert are_all_static is has_cuda
+    assert len(sizes) <= 4

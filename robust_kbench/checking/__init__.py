@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,13 +26,14 @@ from robust_kbench.progress import Progress
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, Tier
-from robust_kbench.schema.task import FloatDType, Task
+from robust_kbench.schema.task import Task
 from robust_kbench.stopwatch import Stopwatch
 
 CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
 LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
+_MOST_LANES = 4
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 
@@ -42,6 +44,16 @@ class Checked:
     results: list[CaseResult] = field(default_factory=list)
     seen: list[Observation] = field(default_factory=list)
     log: str = ""
+
+
+class _Todo:
+    """Cases of one dtype that nobody has judged yet, and how often a worker has died of one."""
+
+    def __init__(self, task: Task, cases: Sequence[Case]) -> None:
+        ordinary = [case for case in cases if case.probe is None]
+        self.largest = max(ordinary, key=lambda case: case_footprint(task, case), default=None)
+        self.cases = deque(cases)
+        self.deaths = 0
 
 
 class Checker:
@@ -83,38 +95,52 @@ class Checker:
         return self._crew.layers
 
     def check(self, cases: Sequence[Case], progress: Progress) -> None:
-        """Judge `cases` into `checked`, dtype by dtype; on a device whose workers compile at once, all side by side.
+        """Judge `cases` into `checked`, dtype by dtype; on a CUDA device all dtypes side by side.
 
-        The largest case of each dtype is called twice. Raises Unsupported for what the emulator cannot run.
+        Triton kernels, which are compiled anew for most cases, have several workers of each dtype there. The largest
+        case of each dtype is called twice. Raises Unsupported for what the emulator cannot run.
         """
         self._crew.reserve(max(case_footprint(self._task, case) for case in cases))
         dtypes = list(dict.fromkeys(case.dtype for case in cases))
         for dtype in dtypes:  # in this thread: a warm process dies with the one that has started it
             self._contestant.warm_up(self._pool, self._device, dtype)
+        todo = [_Todo(self._task, [case for case in cases if case.dtype == dtype]) for dtype in dtypes]
         at_once = min(len(dtypes), self._device.starts_at_once)
         if at_once == 1:
-            for dtype in dtypes:
-                self._check_dtype(dtype, cases, progress)
+            for each in todo:
+                self._work_off(each, 0, len(cases), progress)
             return
-        with ThreadPoolExecutor(at_once) as threads:
-            checks = [threads.submit(self._check_dtype, dtype, cases, progress) for dtype in dtypes]
+        lanes = self._lanes(len(dtypes))
+        with ThreadPoolExecutor(at_once * lanes) as threads:
+            checks = [
+                threads.submit(self._work_off, each, lane, len(cases), progress)
+                for lane in range(lanes)
+                for each in todo
+            ]
         for check in checks:
             check.result()
 
-    def _check_dtype(self, dtype: FloatDType, cases: Sequence[Case], progress: Progress) -> None:
-        mine = [case for case in cases if case.dtype == dtype]
-        ordinary = [case for case in mine if case.probe is None]
-        largest = max(ordinary, key=lambda case: case_footprint(self._task, case), default=None)
-        deaths = 0
-        for case in mine:
+    def _lanes(self, dtypes: int) -> int:
+        if self._contestant.submission.file.language != "triton":
+            return 1
+        return max(1, min(_MOST_LANES, self._device.starts_at_once // dtypes))
+
+    def _work_off(self, todo: _Todo, lane: int, count: int, progress: Progress) -> None:
+        """Judge cases of one dtype until none is left; others may do so, too, in another lane."""
+        self._crew.take_lane(lane)
+        while True:
             with self._judging:
-                if deaths >= _MAX_DEATHS:
-                    result = not_checked(case, f"not run: the worker had died {deaths} times")
+                if not todo.cases:
+                    return
+                case = todo.cases.popleft()
+                if todo.deaths >= _MAX_DEATHS:
+                    result = not_checked(case, f"not run: the worker had died {todo.deaths} times")
                 else:
-                    result = self._judged(case, is_repeated=case is largest, every_property=False)
-                    deaths += result.status in ("crashed", "timed_out") and not self._crew.has_worker(dtype)
+                    result = self._judged(case, is_repeated=case is todo.largest, every_property=False)
+                    is_dead = not self._crew.has_worker(case.dtype)
+                    todo.deaths += result.status in ("crashed", "timed_out") and is_dead
                 self.checked.results.append(result)
-                progress("cases", len(self.checked.results), len(cases))
+                progress("cases", len(self.checked.results), count)
 
     @contextmanager
     def _others_judge(self) -> Iterator[None]:

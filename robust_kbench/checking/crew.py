@@ -1,7 +1,8 @@
-"""The workers of one contestant: one for each artefact, started when it is first needed and replaced when it dies."""
+"""The workers of one contestant: one for each artefact and lane, started when needed and replaced when they die."""
 
 from __future__ import annotations
 
+import threading
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +34,7 @@ _ROOM = 2  # an arena of twice the size that a call needs, so that no address is
 
 
 class Crew:
-    """Calls a contestant's kernels. Every dtype has workers of its own; all of them share one arena.
+    """Calls a contestant's kernels. Every dtype has workers of its own, and so has every lane; all share one arena.
 
     `memory_bytes`: for calls that take more than others do; their arena has no room to spare. `aside`: entered while a
     worker is waited for, so that another thread may call another one meanwhile.
@@ -52,11 +53,20 @@ class Crew:
     ) -> None:
         self._task, self._contestant, self._pool, self._device, self._watch = task, contestant, pool, device, watch
         self._timeout_s, self._memory_bytes, self._aside = timeout_s, memory_bytes, aside
-        self._workers: dict[tuple[FloatDType, Path], Worker] = {}
+        self._workers: dict[tuple[FloatDType, Path, int], Worker] = {}
+        self._this_thread = threading.local()
         self._arena: Slots | None = None
         self._room_bytes = 0
         self.layers: tuple[str, ...] = ()
         """The sandbox's layers around the latest worker."""
+
+    def take_lane(self, number: int) -> None:
+        """Have this thread call workers of its own from now on; they stay when it ends."""
+        self._this_thread.lane = number
+
+    @property
+    def _lane(self) -> int:
+        return int(getattr(self._this_thread, "lane", 0))
 
     def reserve(self, size_bytes: int) -> None:
         """Make room for calls that need `size_bytes`. Where there is less, every worker starts anew."""
@@ -94,7 +104,7 @@ class Crew:
             undefined.raise_unsupported(defects)
             seen = replace(seen, defects=defects)
         if seen.ending in ("crashed", "timed_out") or seen.defects:
-            self._drop(case.dtype, built.path)
+            self._drop(case.dtype, built.path, self._lane)
         return seen
 
     def _out_of_memory(self, case: Case, built: Built, error: RuntimeError) -> Observation:
@@ -105,25 +115,26 @@ class Crew:
         workers = list(self._workers.values())
         log = "\n".join(worker.log for worker in workers)
         problem = take_too_much(workers, case_footprint(self._task, case))
-        self._drop(case.dtype, built.path)
+        self._drop(case.dtype, built.path, self._lane)
         if problem:
             return Observation(case, "crashed", problem, log)
         raise HarnessError(f"{case}: the device has too little memory to judge this case on: {error}")
 
     def has_worker(self, dtype: FloatDType) -> bool:
-        """Tell if any worker of `dtype` is alive."""
-        return any(own == dtype for own, _ in self._workers)
+        """Tell if any worker of `dtype` is alive in the lane of this thread."""
+        return any((own, lane) == (dtype, self._lane) for own, _, lane in list(self._workers))
 
     def close(self) -> None:
         """End all workers and give the arena back."""
-        for dtype, path in list(self._workers):
-            self._drop(dtype, path)
+        for key in list(self._workers):
+            self._drop(*key)
         if self._arena is not None:
             self._arena.close()
             self._arena = None
 
     def _worker(self, dtype: FloatDType, built: Built, arena: Slots) -> Worker:
-        worker = self._workers.get((dtype, built.path))
+        key = dtype, built.path, self._lane
+        worker = self._workers.get(key)
         if worker is None:
             own = arena.for_a_worker()  # what an earlier worker left running on a device must not reach it
             try:
@@ -133,11 +144,11 @@ class Crew:
                 if own is not arena:
                     own.close()
                 raise
-            self._workers[dtype, built.path] = worker
+            self._workers[key] = worker
         return worker
 
-    def _drop(self, dtype: FloatDType, path: Path) -> None:
-        if (worker := self._workers.pop((dtype, path), None)) is not None:
+    def _drop(self, dtype: FloatDType, path: Path, lane: int) -> None:
+        if (worker := self._workers.pop((dtype, path, lane), None)) is not None:
             with suppress(OSError):
                 worker.close()
             if worker.arena is not self._arena:

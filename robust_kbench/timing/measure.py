@@ -27,7 +27,7 @@ from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.opening import Opening
-from robust_kbench.timing.plan import PLANS, Plan
+from robust_kbench.timing.plan import Plan, plan_for
 from robust_kbench.timing.result import Clock, SessionResult
 from robust_kbench.timing.session import TimingSession
 from robust_kbench.timing.workers import Workers
@@ -78,7 +78,7 @@ def measure(
     turn by the same workers.
     """
     measured = Measured()
-    plan = PLANS[tier]
+    plan = plan_for(tier, device.kind)
     dealt = secrets.randbelow(len(spot_checks.KINDS))  # nobody knows what is looked at in which case
     with closing(opening or Opening(task, contestants, cases, pool, device)) as opening:
 
@@ -88,7 +88,7 @@ def measure(
                 judge=judge, bank=bank, pool=pool, device=device, arena=opening.arena, watch=watch,
                 timeout_s=_CALL_TIMEOUT_S,
                 is_first=turn == 0,
-                distributions=_share(task.distributions, number + dealt, turn, tier, len(cases)),
+                distributions=_share(task.distributions, number + dealt, turn, tier, len(cases), plan.sessions),
                 spots=spot_checks.due(tier, number + dealt, turn, len(cases)),
             )  # fmt: skip
 
@@ -112,13 +112,13 @@ def measure(
 
 
 def _share(
-    distributions: Sequence[Distribution], number: int, turn: int, tier: Tier, cases: int
+    distributions: Sequence[Distribution], number: int, turn: int, tier: Tier, cases: int, sessions: int
 ) -> Sequence[Distribution]:
     """The distributions that a session checks: those of a timed case are dealt out to its sessions.
 
     Tier quick has one session and deals them out to the timed cases, that is to the dtypes.
     """
-    count = cases if tier == "quick" else PLANS[tier].sessions
+    count = cases if tier == "quick" else sessions
     return distributions[((number if tier == "quick" else number + turn) % count) :: count]
 
 

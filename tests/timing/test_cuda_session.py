@@ -733,7 +733,7 @@ def test_a_wrong_answer_ends_the_session_in_whatever_way_its_call_ends() -> None
         )
         result = run(caller, {**KERNELS, "candidate": kernel_ns})
         assert result.failure.startswith("y[")
-        assert caller.sampled()[-1].number <= 3
+        assert max(each.number for each in caller.sampled() if each.name == "candidate") <= 3
 
 
 def spoils(asked: Asked) -> bool:

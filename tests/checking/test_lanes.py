@@ -1,0 +1,105 @@
+"""Several workers of one dtype: each lane has its own, and all cases are judged once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from conftest import Submit
+from specimens import make_case, make_observation, make_task
+
+from robust_kbench import contestant
+from robust_kbench.cases.suite import BUDGETS, draw_suite
+from robust_kbench.cases.values import make_inputs
+from robust_kbench.checking import Checker, crew
+from robust_kbench.checking.crew import Crew
+from robust_kbench.devices import open_device
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.verdict import Judge
+from robust_kbench.registry import load_task
+from robust_kbench.schema.task import FloatDType
+from robust_kbench.stopwatch import Stopwatch
+
+TASK, CASE = make_task(), make_case()
+SOURCE = """
+import torch
+
+def rmsnorm(x, weight):
+    y = torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+    return y.add_(1) if x.shape[0] == 1 else y
+"""
+
+
+def in_thread(work: Callable[[], None]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called, arena = list[Any](), SimpleNamespace(close=lambda: None)
+    arena.for_a_worker = lambda: arena
+
+    def call(worker: Any, *_: Any, **__: Any) -> Any:
+        called.append(worker)
+        return make_observation(ending="crashed" if len(called) == 4 else "returned")
+
+    def start(*_: Any) -> Any:
+        return SimpleNamespace(arena=arena, layers=(), close=lambda: None)
+
+    monkeypatch.setattr(crew, "open_arena", lambda *_: arena)
+    monkeypatch.setattr(crew, "open_caller", lambda *_, **__: SimpleNamespace(call=call))
+    unused: Any = None
+    made = Crew(TASK, SimpleNamespace(abi="value", start=start), unused, SimpleNamespace(kind="cuda"), 1.0, Stopwatch())  # type: ignore[arg-type]
+    built: Any = SimpleNamespace(path=Path("kernel"), execution="native")
+
+    def once(lane: int | None = None) -> None:
+        if lane is not None:
+            made.take_lane(lane)
+        made.call(CASE, make_inputs(TASK, CASE), built, None)
+
+    once()
+    in_thread(lambda: once(0))
+    in_thread(lambda: once(1))
+    assert called[0] is called[1] is not called[2]
+    in_thread(lambda: once(1))  # it crashes
+    assert called[3] is called[2]
+    assert made.has_worker("float32")
+    in_thread(lambda: once(1))
+    assert called[4] is not called[2]
+    made.close()
+    assert not made.has_worker("float32")
+
+
+@pytest.mark.parametrize(("language", "dtypes", "lanes"), [("triton", 1, 4), ("triton", 3, 2), ("cuda", 1, 1)])
+def test_only_triton_kernels_have_several_workers_of_a_dtype(language: str, dtypes: int, lanes: int) -> None:
+    checker: Any = object.__new__(Checker)
+    checker._contestant = SimpleNamespace(submission=SimpleNamespace(file=SimpleNamespace(language=language)))
+    checker._device = SimpleNamespace(starts_at_once=8)
+    assert checker._lanes(dtypes) == lanes
+
+
+def test_all_cases_are_judged_once_in_several_lanes(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, device = load_task("norm/rmsnorm"), open_device("cpu")
+    monkeypatch.setattr(device, "starts_at_once", 2, raising=False)
+    monkeypatch.setattr(Checker, "_lanes", lambda self, dtypes: 3)
+    dtypes: tuple[FloatDType, ...] = ("float32", "float16")
+    suite = draw_suite(task.spec, 5, budget=BUDGETS["quick"], dtypes=dtypes, device="cpu", dense=False, pinned=())
+    cases = [case for dtype in dtypes for case in [each for each in suite.checked if each.dtype == dtype][:6]]
+    with WarmPool() as pool:
+        built = contestant.build("candidate", submit(SOURCE), task.spec, list(dtypes), device, pool.scratch())
+        judge = Judge(task.spec, Reference(task))
+        with Checker(
+            task.spec, built, judge=judge, pool=pool, device=device, watch=Stopwatch(), tier="quick"
+        ) as checker:
+            checker.check(cases, lambda *_: None)
+    found = sorted((result.dtype, result.seed, result.status) for result in checker.checked.results)
+    due = {True: "incorrect", False: "passed"}
+    assert found == sorted((case.dtype, case.seed, due[case.axes["rows"] == 1]) for case in cases)
