@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from robust_kbench import languages
 from robust_kbench.baselines import COMPILE
 from robust_kbench.devices import Device
 from robust_kbench.errors import WorkerCrashed
-from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.isolation.protocol import Raised
@@ -23,6 +22,9 @@ from robust_kbench.languages import cuda
 from robust_kbench.languages.built import Built
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import FloatDType, Precision, Task
+
+if TYPE_CHECKING:
+    from robust_kbench.isolation.arena import Slots  # imports torch
 
 LOAD_TIMEOUT_S = 60.0
 _BUILD_THREADS = max(2, min(8, (os.cpu_count() or 2) // 2))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import os
 import secrets
 import threading
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -19,7 +18,7 @@ import torch
 
 from robust_kbench import freed_memory, guards, machine_lock
 from robust_kbench.baselines import baselines_for
-from robust_kbench.cases.contract import held_to
+from robust_kbench.building import Building, declared_dtypes, under_its_contract
 from robust_kbench.cases.large import large_case
 from robust_kbench.cases.space import Budget, Space
 from robust_kbench.cases.suite import BUDGETS, INTERPRETED, draw_suite
@@ -63,7 +62,6 @@ from robust_kbench.timing.measure import measure
 from robust_kbench.timing.opening import Opening
 
 _SEED_BITS = 53
-_CORES_TO_SPARE = 8
 
 
 @dataclass
@@ -86,18 +84,19 @@ class _Outcome:
 class Evaluator:
     """Judges submissions on one device. Keeps what is expensive to start; use it as a context manager."""
 
-    def __init__(self, device: DeviceKind | str = "auto", pool: WarmPool | None = None) -> None:
-        """`pool`: one that has been warming up already; it is closed with the evaluator.
+    def __init__(
+        self, device: DeviceKind | str = "auto", pool: WarmPool | None = None, building: Building | None = None
+    ) -> None:
+        """`pool`: one that has been warming up already; `building`: builds in it that have begun. Both are closed here.
 
         Sets how many threads torch uses in this process: one, or several where a device does the timed work. Has the
         process keep what memory it frees, see freed_memory.
         """
-        self.device: Device = open_device(device)
+        self.device: Device = building.device if building else open_device(device)
         self._pool = pool or WarmPool()
+        self.building = building or Building(self.device, self._pool)
         torch.set_num_threads(self.device.judging_threads)
         freed_memory.keep()
-        self._builder = ThreadPoolExecutor(1)
-        self._ahead: list[tuple[Submission, Future[Contestant]]] = []
         if self.device.kind == "cuda":  # a second, in which submissions are built
             threading.Thread(target=_open_gate, daemon=True).start()
 
@@ -111,22 +110,8 @@ class Evaluator:
 
     def close(self) -> None:
         """End every process and delete every temporary folder."""
-        self._builder.shutdown(cancel_futures=True)
+        self.building.close()
         self._pool.close()
-
-    def build_ahead(self, submission: Submission) -> None:
-        """Begin to build what is to be evaluated after the next one, where that disturbs nothing.
-
-        That is on a CUDA device, whose clock does not feel the host, and on a host with cores to spare.
-        """
-        if self.device.kind == "cuda" and (os.cpu_count() or 1) >= _CORES_TO_SPARE:
-            self._ahead.append((submission, self._builder.submit(self._build, submission)))
-
-    def _build(self, submission: Submission) -> Contestant:
-        task = load_task(submission.file.task)
-        dtypes = _declared_dtypes(submission, task)
-        spec = _under_its_contract(submission, task).spec
-        return build(CANDIDATE, submission, spec, dtypes, self.device, self._pool.scratch())
 
     def evaluate(
         self,
@@ -148,10 +133,10 @@ class Evaluator:
         loaded = task or load_task(submission.file.task)
         if submission.file.task != loaded.spec.name:
             raise UsageError(f"{submission.name} is a submission to {submission.file.task}, not to {loaded.spec.name}")
-        dtypes = _declared_dtypes(submission, loaded)
-        loaded = _under_its_contract(submission, loaded)
-        built = next((future for ahead, future in self._ahead if ahead is submission and task is None), None)
-        self._ahead = [each for each in self._ahead if each[0] is not submission]
+        dtypes = declared_dtypes(submission, loaded)
+        loaded = under_its_contract(submission, loaded)
+        built = self.building.take(submission)
+        built = built if task is None else None  # what is begun ahead is built for the task that it names
         run = _Run(submission, loaded, dtypes, tier, seed, case, self._pool, self.device, watch, progress, built)
         return run.record()
 
@@ -439,22 +424,3 @@ def evaluate(
     """Judge one submission; for many of them, keep an `Evaluator`, which stays warm."""
     with Evaluator(device) as evaluator:
         return evaluator.evaluate(submission, task, tier=tier, seed=seed)
-
-
-def _declared_dtypes(submission: Submission, task: LoadedTask) -> tuple[FloatDType, ...]:
-    declared = submission.file.dtypes or task.spec.dtypes
-    for dtype in declared:
-        if dtype not in task.spec.dtypes:
-            known = ", ".join(task.spec.dtypes)
-            raise SpecError(
-                f"{submission.name}/submission.yaml: dtypes: {task.spec.name} has no {dtype}; it has {known}"
-            )
-    return declared
-
-
-def _under_its_contract(submission: Submission, task: LoadedTask) -> LoadedTask:
-    """The task as the submission's own precision contract has it, which may be stricter. Raises SpecError."""
-    try:
-        return replace(task, spec=held_to(task.spec, submission.file.precision))
-    except SpecError as error:
-        raise SpecError(f"{submission.name}/submission.yaml: {error}") from None

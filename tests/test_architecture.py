@@ -22,7 +22,7 @@ ROWS: tuple[set[str], ...] = (
     {"cases", "languages", "devices", "guards", "worker", "store", "signing"},
     {"oracle", "isolation", "emulation", "side_by_side"},
     {"baselines", "contestant", "audit"},
-    {"checking", "search", "timing", "doctor"},
+    {"building", "checking", "search", "timing", "doctor"},
     {"evaluate", "scoring", "profiling"},
     {"leaderboard", "plots", "redteam", "agents", "importers"},
     {"cli", "pytest_plugin", "scaffold"},

@@ -1,18 +1,25 @@
-"""What is built while another submission is evaluated, and where that is done at all."""
+"""Builds that begin while torch is imported or another submission is judged, and where that is done at all."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from conftest import Submit
 
-from robust_kbench import evaluate
+from robust_kbench import building, devices, evaluate
+from robust_kbench.building import Building
+from robust_kbench.cli import collect
+from robust_kbench.cli import evaluate as evaluate_
+from robust_kbench.cli import jobs as jobs_
 from robust_kbench.evaluate import Evaluator
+from robust_kbench.isolation import pool
 
 SOURCE = (
     "import torch\n\ndef rmsnorm(x, weight):\n    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)\n"
@@ -25,7 +32,7 @@ def evaluator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
     made = object.__new__(Evaluator)
     device: Any = SimpleNamespace(kind="cuda")
     pool: Any = SimpleNamespace(scratch=lambda: None, close=lambda: None)
-    made.device, made._pool, made._builder, made._ahead = device, pool, ThreadPoolExecutor(1), []
+    made.device, made._pool, made.building = device, pool, Building(device, pool)
     monkeypatch.setattr(os, "cpu_count", lambda: 16)
     yield made
     made.close()
@@ -40,7 +47,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(submission.name)
         return f"built {submission.name}"
 
-    monkeypatch.setattr(evaluate, "build", build)
+    monkeypatch.setattr(building, "build", build)
     return names
 
 
@@ -61,9 +68,9 @@ def test_what_was_built_ahead_is_what_its_own_run_gets(
     evaluator: Evaluator, built: list[str], submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, third = (submit(SOURCE) for _ in range(3))
-    evaluator.build_ahead(second)
+    evaluator.building.begin(second)
     assert handed_over(evaluator, monkeypatch, first) is None
-    evaluator.build_ahead(third)
+    evaluator.building.begin(third)
     assert handed_over(evaluator, monkeypatch, second) == f"built {second.name}"
     assert handed_over(evaluator, monkeypatch, third) == f"built {third.name}"
     assert handed_over(evaluator, monkeypatch, third) is None
@@ -75,9 +82,42 @@ def test_nothing_is_built_ahead_where_that_would_disturb(
     evaluator: Evaluator, built: list[str], submit: Submit, monkeypatch: pytest.MonkeyPatch, kind: str, cores: int
 ) -> None:
     device: Any = SimpleNamespace(kind=kind)
-    evaluator.device = device
+    evaluator.building.device = device
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     submission = submit(SOURCE)
-    evaluator.build_ahead(submission)
+    evaluator.building.begin(submission)
     assert handed_over(evaluator, monkeypatch, submission) is None
     assert built == []
+
+
+def test_a_build_may_begin_before_torch_is_imported() -> None:
+    """A second and more of a quick evaluation."""
+    code = "import sys, robust_kbench.building, robust_kbench.devices; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(("paths", "jobs", "begun"), [(1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 0)])
+def test_the_command_line_begins_with_the_first_one_unless_others_judge_it(
+    submit: Submit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, paths: int, jobs: int, begun: int
+) -> None:
+    found = [SimpleNamespace(submission=submit(SOURCE), path=tmp_path) for _ in range(paths)]
+    started: list[Any] = []
+    given: list[Any] = []
+
+    def run(*arguments: Any) -> Iterator[Any]:
+        given.append(arguments[-1])
+        return iter(())
+
+    class Begun(Building):
+        def begin(self, submission: Any) -> None:
+            started.append(submission)
+
+    monkeypatch.setattr(collect, "collect", lambda *_: (found, 0))
+    monkeypatch.setattr(jobs_, "run", run)
+    monkeypatch.setattr(pool, "WarmPool", lambda: SimpleNamespace(warm_up=lambda *_, **__: None))
+    monkeypatch.setattr(devices, "open_device", lambda device: SimpleNamespace(kind=device))
+    monkeypatch.setattr(building, "Building", Begun)
+    with pytest.raises(SystemExit):
+        evaluate_.evaluate([tmp_path], device=evaluate_.DeviceChoice.CUDA, tier=evaluate_.TierChoice.QUICK, jobs=jobs)
+    assert started == [each.submission for each in found[:begun]]
+    assert (given[0] is None) is (begun == 0)

@@ -75,10 +75,17 @@ def evaluate(
     # Before torch can tell whether there is a device: a wrong guess costs a process.
     gpu = device is DeviceChoice.CUDA or (device is DeviceChoice.AUTO and Path(_GPU_NODE).exists())
     pool.warm_up(flavour_of(found[0].submission.file.language, device.value), gpu=gpu)
+    building = None
+    if gpu and (jobs == 1 or len(found) == 1):
+        from robust_kbench.building import Building  # so does its compiler
+        from robust_kbench.devices import open_device
+
+        building = Building(open_device(device.value), pool)
+        building.begin(found[0].submission)
     from robust_kbench.cli.jobs import run  # imports torch, while the warm process does the same
     from robust_kbench.schema.documents import shown
 
-    for job, record in run(found, device.value, tier.value, seed, only, jobs, pool):
+    for job, record in run(found, device.value, tier.value, seed, only, jobs, pool, building):
         if isinstance(record, str):
             typer.echo(shown(f"error: {record}"), err=True)
             code = max(code, 2)

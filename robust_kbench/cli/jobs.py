@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from robust_kbench import side_by_side
+from robust_kbench.building import Building
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job
 from robust_kbench.devices import open_device
@@ -28,20 +29,24 @@ def run(
     case: int | Case | None,
     parallel: int,
     pool: WarmPool,
+    building: Building | None = None,
 ) -> Iterator[tuple[Job, RunRecord | str]]:
     """Each job with its record, or with the message of an error in its files: as they are ready.
 
-    Raises HarnessError where the process that was at one of several has been killed.
+    `building`: has begun to build the first one. Raises HarnessError where the process that was at one of several has
+    been killed.
     """
     if parallel > 1 and len(jobs) > 1:
+        if building is not None:
+            building.close()
         pool.close()
         yield from _run_parallel(jobs, device, tier, seed, case, parallel)
         return
-    with Evaluator(device, pool) as evaluator:
+    with Evaluator(device, pool, building) as evaluator:
         for number, job in enumerate(jobs, start=1):
             with bar(f"{number}/{len(jobs)} {shown(job.submission.name)}") as listener:
                 if tier == "quick" and number < len(jobs):  # others' work on the host costs a rank, which quick has not
-                    evaluator.build_ahead(jobs[number].submission)
+                    evaluator.building.begin(jobs[number].submission)
                 result = _evaluate(evaluator, job, tier, seed, case, listener)
             yield job, result
 

@@ -1,0 +1,76 @@
+"""Builds of submissions that begin before they are needed: while torch is imported, or another one is judged.
+
+This module and all that it imports do without torch, so that a compiler can be at work while that is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+
+from robust_kbench.cases.contract import held_to
+from robust_kbench.contestant import Contestant, build
+from robust_kbench.devices import Device
+from robust_kbench.errors import SpecError
+from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.registry import LoadedTask, load_task
+from robust_kbench.schema.record import CANDIDATE
+from robust_kbench.schema.submission import Submission
+from robust_kbench.schema.task import FloatDType
+
+_CORES_TO_SPARE = 8
+
+
+class Building:
+    """Submissions that are being built, one after the other."""
+
+    def __init__(self, device: Device, pool: WarmPool) -> None:
+        self.device = device
+        self._pool = pool
+        self._thread = ThreadPoolExecutor(1)
+        self._begun: list[tuple[Submission, Future[Contestant]]] = []
+
+    def begin(self, submission: Submission) -> None:
+        """Begin to build `submission` where that disturbs nothing.
+
+        That is on a CUDA device, whose clock does not feel the host, and on a host with cores to spare.
+        """
+        if self.device.kind == "cuda" and (os.cpu_count() or 1) >= _CORES_TO_SPARE:
+            self._begun.append((submission, self._thread.submit(self._build, submission)))
+
+    def take(self, submission: Submission) -> Future[Contestant] | None:
+        """What was begun of `submission`, once; None where nothing was."""
+        begun = next((future for each, future in self._begun if each is submission), None)
+        self._begun = [each for each in self._begun if each[0] is not submission]
+        return begun
+
+    def close(self) -> None:
+        """Wait for the build that is under way, and begin no other."""
+        self._thread.shutdown(cancel_futures=True)
+
+    def _build(self, submission: Submission) -> Contestant:
+        task = load_task(submission.file.task)
+        dtypes = declared_dtypes(submission, task)
+        spec = under_its_contract(submission, task).spec
+        return build(CANDIDATE, submission, spec, dtypes, self.device, self._pool.scratch())
+
+
+def declared_dtypes(submission: Submission, task: LoadedTask) -> tuple[FloatDType, ...]:
+    """Dtypes that a submission declares, or all of its task. Raises SpecError."""
+    declared = submission.file.dtypes or task.spec.dtypes
+    for dtype in declared:
+        if dtype not in task.spec.dtypes:
+            known = ", ".join(task.spec.dtypes)
+            raise SpecError(
+                f"{submission.name}/submission.yaml: dtypes: {task.spec.name} has no {dtype}; it has {known}"
+            )
+    return declared
+
+
+def under_its_contract(submission: Submission, task: LoadedTask) -> LoadedTask:
+    """The task as the submission's own precision contract has it, which may be stricter. Raises SpecError."""
+    try:
+        return replace(task, spec=held_to(task.spec, submission.file.precision))
+    except SpecError as error:
+        raise SpecError(f"{submission.name}/submission.yaml: {error}") from None
