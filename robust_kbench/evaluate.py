@@ -58,7 +58,7 @@ from robust_kbench.schema.task import DeviceKind, FloatDType
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.calibration import CLOCK_ERROR_NS
 from robust_kbench.timing.floor import task_floor
-from robust_kbench.timing.measure import measure
+from robust_kbench.timing.measure import Measured, measure
 from robust_kbench.timing.opening import Opening
 
 _SEED_BITS = 53
@@ -190,6 +190,8 @@ class _Run:
         except Exception as error:
             detail = "" if isinstance(error, KBenchError) else traceback.format_exc()
             self._end(Status.HARNESS_ERROR, f"{type(error).__name__}: {error}", detail)
+            with contextlib.suppress(Exception):  # what was seen until then is as true as ever
+                self._guard()
         return self._write_down()
 
     def _judge_submission(self) -> None:
@@ -315,18 +317,21 @@ class _Run:
             return [candidate, *baselines, *self._control(baselines)]
 
     def _time(self, suite: Suite, contestants: Sequence[Contestant], opening: Opening | None) -> None:
-        with self._watch.measure("timing"):
-            measured = measure(
-                self._task.spec, contestants, suite.timed, self._tier,
-                judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
-                is_doubtful=guards.needs_confirmation, opening=opening,
-            )  # fmt: skip
+        measured = Measured()
+        try:
+            with self._watch.measure("timing"):
+                measure(
+                    self._task.spec, contestants, suite.timed, self._tier,
+                    judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
+                    is_doubtful=guards.needs_confirmation, opening=opening, measured=measured,
+                )  # fmt: skip
+        finally:
+            self._seen += measured.seen
         self._outcome.is_timed = True
         self._outcome.clock = "wall" if "wall" in measured.clocks else next(iter(measured.clocks), "none")
         self._hold_to_the_floor(measured.timings)
         self._outcome.findings += measured.findings
         self._outcome.cases += worst_of_each(measured.results)
-        self._seen += measured.seen
         if measured.failure:
             self._end(*self._judged())
             if self._outcome.status is Status.PASSED:
@@ -368,7 +373,7 @@ class _Run:
         self._outcome.findings = [*guards.inspect(self._seen), *self._outcome.findings]
         objection = next((finding for finding in self._outcome.findings if finding.severity == "reject"), None)
         # Where undefined behaviour spoilt the cases, none may be left that was checked.
-        if objection and self._outcome.status in (Status.PASSED, Status.UNSUPPORTED):
+        if objection and self._outcome.status in (Status.PASSED, Status.UNSUPPORTED, Status.HARNESS_ERROR):
             self._end(Status.REJECTED, f"{objection.guard}: {objection.message}")
 
     def _end(self, status: Status, reason: str, log: str = "") -> None:

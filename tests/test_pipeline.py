@@ -11,7 +11,7 @@ from conftest import NO_COMPILER, Submit
 from specimens import load_made_task, make_ceilings
 
 from robust_kbench.devices import ceilings, limits
-from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.errors import HarnessError, SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.folders import data_folder
 from robust_kbench.isolation.process import Worker
@@ -25,6 +25,14 @@ import torch
 
 def rmsnorm(x, weight):
     return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+"""
+ZEROING = """
+import torch
+
+def rmsnorm(x, weight):
+    y = torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+    x.zero_()
+    return y
 """
 NEITHER = {"read_bytes_per_s": 1.0, "fill_bytes_per_s": 1.0}
 DESTINATION = """
@@ -208,6 +216,20 @@ def test_pinned_cases_are_run_and_numbered_after_the_drawn_ones(evaluator: Evalu
 def test_a_dtype_that_the_task_lacks_is_a_wrong_file(evaluator: Evaluator, submit: Submit) -> None:
     with pytest.raises(SpecError, match="norm/rmsnorm has no float64; it has float32, float16, bfloat16"):
         evaluator.evaluate(submit(HONEST, dtypes=("float64",)), tier="quick")
+
+
+def test_a_submission_that_is_caught_is_rejected_though_its_timing_came_to_nothing(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one that spoils its timing on purpose could undo its rejection."""
+
+    def spoilt(*_: object, **__: object) -> None:
+        raise HarnessError("the device's clock has changed")
+
+    monkeypatch.setattr("robust_kbench.evaluate.measure", spoilt)
+    record = evaluator.evaluate(submit(ZEROING), tier="quick")
+    assert (record.status, record.reason.partition(":")[0]) == (Status.REJECTED, "mutation")
+    assert evaluator.evaluate(submit(HONEST), tier="quick").status is Status.HARNESS_ERROR
 
 
 def test_an_error_of_the_harness_is_never_blamed_on_the_submission(

@@ -33,7 +33,7 @@ CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
 LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
-_MOST_LANES = 4
+_MOST_LANES, _LANE_BYTES = 4, 4 << 30
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 
@@ -123,7 +123,8 @@ class Checker:
     def _lanes(self, dtypes: int) -> int:
         if self._contestant.submission.file.language != "triton":
             return 1
-        return max(1, min(_MOST_LANES, self._device.starts_at_once // dtypes))
+        roomy = (self._device.free_bytes() or 0) // (_LANE_BYTES * dtypes)
+        return max(1, min(_MOST_LANES, self._device.starts_at_once // dtypes, roomy))
 
     def _work_off(self, todo: _Todo, lane: int, count: int, progress: Progress) -> None:
         """Judge cases of one dtype until none is left; others may do so, too, in another lane."""

@@ -30,7 +30,8 @@ _ENQUEUE_S = 0.05
 _PATIENCE_S = 0.02
 """Time after which a stopped worker runs on in a call: only it can tell that the device has failed."""
 _LONGEST_TAKING_NS = 200_000
-"""From an end word to the copies of pieces of outputs. Who keeps the copy engines from it is charged with the rest."""
+"""From an end word to the copies of pieces of outputs. A candidate may keep the copy engines from that, and is charged
+with the rest."""
 _REHEARSALS = 4
 _WITHHELD = 4
 """Pieces of each input that are written last, if there are not too many inputs."""
@@ -344,7 +345,6 @@ class DeviceCaller(Placing):
         is_late = clock is not None and not call.is_empty and _is_late(has_changed, call.snapshots, outputs)
         if is_late and opened.ends == "turn":
             clock = None  # it has outlasted the worker's turn
-        elapsed_ns += max(0, opened.taking_ns() - _LONGEST_TAKING_NS)
         delays = opened.delays()
         return Observation(
             case=case,
@@ -358,6 +358,7 @@ class DeviceCaller(Placing):
             delays_ns=(delays.device_ns, delays.host_ns),
             event_ns=event_ns if call.with_events else None,
             is_late=is_late,
+            taking_excess_ns=max(0, opened.taking_ns() - _LONGEST_TAKING_NS),
         )
 
     def _damage(self, call: DeviceCall) -> tuple[list[str], dict[str, int]]:

@@ -67,6 +67,7 @@ class Observation:
     the last of the inputs to the judge's next turn, or to the end word; "wall", launches included; None where the time
     is no sample, as the host had to wait for the device, or outputs were not complete. `delays_ns` are what the judge's
     own work before the call took, on the device and on the host. `is_late`: an output changed after the call was over.
+    `taking_excess_ns`: by how much too long it took after an end word to copy pieces of the outputs.
     `event_ns`: what two events in a trusted worker show of its kernel, where they were asked for.
     """
 
@@ -97,6 +98,7 @@ class Observation:
     delays_ns: tuple[int, int] = (0, 0)
     event_ns: int | None = None
     is_late: bool = False
+    taking_excess_ns: int = 0
 
     @property
     def waking_ns(self) -> int:

@@ -26,6 +26,7 @@ from robust_kbench.schema.record import MAX_FOREIGN_LOAD, CaseResult, Session, T
 from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
+from robust_kbench.timing.clock_drift import LEFT_BEHIND
 from robust_kbench.timing.opening import Opening
 from robust_kbench.timing.plan import Plan, plan_for
 from robust_kbench.timing.result import Clock, SessionResult
@@ -69,15 +70,17 @@ def measure(
     progress: Progress,
     is_doubtful: Doubt,
     opening: Opening | None = None,
+    measured: Measured | None = None,
 ) -> Measured:
     """Measure every timed case. Stops at the first one on which the candidate fails.
 
-    `opening`: workers that are open already, and the arena; it is closed.
+    `opening`: workers that are open already, and the arena; it is closed. `measured`: gets the results, and what there
+    is of them where an error is raised.
 
     On a CUDA device, where a context takes longer to create than a session lasts, cases of one dtype are measured in
     turn by the same workers.
     """
-    measured = Measured()
+    measured = measured or Measured()
     plan = plan_for(tier, device.kind)
     dealt = secrets.randbelow(len(spot_checks.KINDS))  # nobody knows what is looked at in which case
     with closing(opening or Opening(task, contestants, cases, pool, device)) as opening:
@@ -248,6 +251,7 @@ def _undisturbed(
     while _is_loaded(result) and repeated < repeats and measured.loaded_sessions < _PATIENCE:
         sleep(wait_s)
         wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+        _keep_facts(result, measured)
         result, again = _confirmed(run, measured, is_doubtful)
         repeated += 1 + again
     return result, repeated
@@ -259,23 +263,39 @@ def _confirmed(run: Callable[[], SessionResult], measured: Measured, is_doubtful
     An honest worker may dawdle in one session, on a processor that others use. Who does so on purpose gains nothing
     from the sessions in which it does not: only those count. Once a doubt is confirmed, no further session is repeated.
     """
-    result, repeated = _on_a_steady_clock(run)
+    result, repeated = _on_a_steady_clock(run, measured)
     while not result.failure and not measured.is_doubt_confirmed and is_doubtful(result.seen):
         if repeated >= _CONFIRMATIONS:
             measured.is_doubt_confirmed = True
         else:
-            result, again = _on_a_steady_clock(run)
+            _keep_facts(result, measured)
+            result, again = _on_a_steady_clock(run, measured)
             repeated += 1 + again
     return result, repeated
 
 
-def _on_a_steady_clock(run: Callable[[], SessionResult]) -> tuple[SessionResult, int]:
-    """A session whose clock is steady; and how many were thrown away before it. Raises HarnessError."""
+def _on_a_steady_clock(run: Callable[[], SessionResult], measured: Measured) -> tuple[SessionResult, int]:
+    """A session whose clock is steady; and how many were thrown away before it.
+
+    The candidate has failed if the clock was unsteady in three sessions in a row, and steady each time when that was
+    gone. Raises HarnessError if it was not.
+    """
+    is_steady_alone = True
     for repeated in range(1 + _CONFIRMATIONS):
         result = run()
         if not result.has_unsteady_clock:
             return result, repeated
+        _keep_facts(result, measured)
+        is_steady_alone &= result.is_steady_alone
+    if is_steady_alone:
+        result.failure = f"{LEFT_BEHIND}, in {1 + _CONFIRMATIONS} sessions in a row: {result.disturbance}"
+        return result, _CONFIRMATIONS
     raise HarnessError(f"{result.disturbance}; use a device on which nobody else works")
+
+
+def _keep_facts(thrown_away: SessionResult, measured: Measured) -> None:
+    """Keep calls of a session that does not count which speak against the candidate whatever their times are."""
+    measured.seen += [seen for seen in thrown_away.seen if seen.changed_inputs or seen.overruns or seen.repetition]
 
 
 def _distinct(findings: Sequence[Finding]) -> list[Finding]:

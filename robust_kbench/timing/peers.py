@@ -60,7 +60,7 @@ class Peers:
         """
         if seen.clock == "judge":
             return seen.elapsed_ns + self._outside.excess_ns(seen.outside) + self._before.excess_ns(_before(seen))
-        return seen.elapsed_ns + self.delay_ns(seen)
+        return seen.elapsed_ns + self.delay_ns(seen) + seen.taking_excess_ns
 
     def delay_ns(self, seen: Observation) -> int:
         """By how much longer than before any call of a baseline the judge's own work took: others had the device.

@@ -34,6 +34,8 @@ class SessionResult:
     findings: list[Finding] = field(default_factory=list)
     first_call_us: dict[str, float] = field(default_factory=dict)
     disturbance: str = ""
+    is_steady_alone: bool = False
+    """Whether an unsteady clock was steady when the candidate was gone."""
     foreign_load: float = 0.0
     stop: StopReason = "rounds"
     failure: str = ""

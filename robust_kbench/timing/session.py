@@ -49,7 +49,7 @@ from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.calibration import Calibration
-from robust_kbench.timing.clock_drift import UNSTEADY_CLOCK, ClockDrift
+from robust_kbench.timing.clock_drift import LEFT_BEHIND, MOST_OWN_NS, UNSTEADY_CLOCK, ClockDrift
 from robust_kbench.timing.peers import Peers
 from robust_kbench.timing.plan import Plan
 from robust_kbench.timing.result import SessionResult
@@ -63,8 +63,9 @@ _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
 worker's word; two changes of contexts included."""
 _SOME_ROUNDS, _MOST_UNCOUNTED, _MOST_ROUNDS = 4, 0.25, 2
 _BUSY = "keeps the device busy between its calls, so that nobody else can be timed"
-_LEFT_BEHIND = "leaves work on the device between its calls, such as copies, which others' times suffer from"
-_RIGHT_BEHIND_SHARE = 0.5
+_LOOKS, _LOOKING_ROUNDS, _SETTLING_S = 2, 10, 0.3
+_LONGEST_S = 1_800.0
+"""Seconds that a candidate's calls may take in a session."""
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
 _DRAWN_FOR = (CANDIDATE, CONTROL)
 """Who gets values of its own in a round. The baselines, sources of ours, share others: drawing costs more than a call.
@@ -116,6 +117,7 @@ class TimingSession:
         self._erring: set[str] = set()
         self._ways: dict[str, Way] = {contestant.name: "word" for contestant in self._contestants}
         self._unlaunched = self._held_up = 0
+        self._spent_s = 0.0
         self._is_sampling = False
         self._calibration = Calibration() if device.kind == "cuda" else None
         self._result = SessionResult(
@@ -307,6 +309,7 @@ class TimingSession:
             self._calibration.empty[way] = [seen.elapsed_ns for seen in self._empty_calls(way)]
         empty = [self._calibrating_call("word", with_events=True) for _ in range(_EMPTY_CALLS)]
         self._calibration.empty_events = [seen.event_ns for seen in empty if seen.event_ns]
+        self._result.drift.begin_phase()  # what follows may be samples
 
     def _empty_calls(self, way: Way) -> list[Observation]:
         """Calls of an empty kernel before which nobody had the device. Raises HarnessError where there are too few."""
@@ -362,22 +365,35 @@ class TimingSession:
         drift.add(name, seen.elapsed_ns if is_counted else None)
 
     def _find_out_why_the_clock_drifts(self) -> None:
-        """Blame the candidate if the clock still drifts beside it, and no longer without it. Else nobody is to blame.
+        """Make the same rounds beside the candidate again, and without it, which is dead after that.
 
-        The samples count in neither case.
+        What the clock has drifted without it is nobody's, if that is little. If there is more in the rounds that
+        count, and beside it again, it is to blame. If it was only in those that count, no sample counts.
         """
-        beside, alone = (ClockDrift(self._result.drift.before_ns) for _ in range(2))
-        for _ in range(_CONTEXT_CALLS):
-            self._round([], drift=beside)
-            if self._result.failure:
-                return
-        self._workers[CANDIDATE].kill()
-        for _ in range(_CONTEXT_CALLS):
-            self._call_nothing(alone)
+        drift = self._result.drift
+        beside, alone = ClockDrift(drift.before_ns), ClockDrift(drift.before_ns)
+        self._look_in_rounds(beside)
+        if self._result.failure:
+            return
+        self._workers.pop(CANDIDATE).kill()
+        time.sleep(_SETTLING_S)  # until the driver has tidied up
+        self._look_in_rounds(alone)
+        if alone.median_ns > MOST_OWN_NS:
+            self._result.disturbance = f"{UNSTEADY_CLOCK}: {alone}"
+            return
+        drift.reference_ns = beside.reference_ns = alone.reference_ns = alone.median_ns
+        if not drift.is_too_large:
+            return
         if beside.is_too_large and not alone.is_too_large:
-            self._result.failure = f"{_LEFT_BEHIND}: {beside}"
-        else:
-            self._result.disturbance = f"{UNSTEADY_CLOCK}: {alone if alone.is_too_large else self._result.drift}"
+            self._result.failure = f"{LEFT_BEHIND}: {beside}"
+            return
+        self._result.disturbance = f"{UNSTEADY_CLOCK}: {drift}"
+        self._result.is_steady_alone = not alone.is_too_large
+
+    def _look_in_rounds(self, drift: ClockDrift) -> None:
+        for _ in range(_LOOKING_ROUNDS):
+            if not self._result.failure:
+                self._round([], drift=drift)
 
     def _keeps_the_device_busy(self) -> bool:
         """Tell if others had the device before calls of baselines, and no longer when the candidate is gone."""
@@ -390,7 +406,8 @@ class TimingSession:
     def _round(self, checks: list[_Check], *, keep: bool = False, drift: ClockDrift | None = None) -> None:
         """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too.
 
-        A round counts only as a whole. `drift`: look at the clock once, too.
+        A round counts only as a whole. `drift`: look at the clock, too, anywhere among the calls: whatever lies where
+        calls of baselines may lie is then as often where a look is.
         """
         distribution = self._some_distribution()
         shared = self._draw(distribution)
@@ -407,14 +424,13 @@ class TimingSession:
         def call_trusted() -> None:
             trusted.append(self._trusted_call(self._ways[self._trusted.name], with_events=True))
 
-        order: list[tuple[str, Callable[[], None]]] = [
-            (contestant.name, partial(call, contestant, case, inputs)) for contestant, case, inputs in drawn
-        ]
+        steps: list[Callable[[], None]] = [partial(call, *each) for each in drawn]
         if keep and self._calibration is not None and not self._is_wall:
-            order.insert(self._random.randrange(len(order) + 1), ("trusted", call_trusted))
+            steps.append(call_trusted)
         if drift is not None:
-            order.insert(self._place_of_look([name for name, _ in order]), ("look", partial(self._call_nothing, drift)))
-        for _, step in order:
+            steps += [partial(self._call_nothing, drift)] * _LOOKS
+        self._random.shuffle(steps)
+        for step in steps:
             step()
         taken: dict[str, int | None] = {}
         for contestant, inputs, seen in calls:
@@ -426,12 +442,6 @@ class TimingSession:
         if not self._result.failure and self._random.random() < self._plan.check_share(len(checks)):
             checks.pop()()
 
-    def _place_of_look(self, names: Sequence[str]) -> int:
-        """Before which of these calls to look at the clock: often right behind the candidate."""
-        if CANDIDATE in names and self._random.random() < _RIGHT_BEHIND_SHARE:
-            return names.index(CANDIDATE) + 1
-        return self._random.randrange(len(names) + 1)
-
     def _keep_round(self, taken: Mapping[str, int | None], trusted: Sequence[Observation]) -> None:
         times = {name: taken.get(name) for name in self._result.samples}
         if None in times.values():
@@ -440,7 +450,8 @@ class TimingSession:
             assert elapsed_ns is not None
             self._result.samples[name].append(elapsed_ns)
         for seen in trusted:
-            if self._calibration and seen.event_ns and seen.clock is not None and not self._peers.delay_ns(seen):
+            is_counted = seen.clock is not None and not self._peers.delay_ns(seen) and not seen.taking_excess_ns
+            if self._calibration and seen.event_ns and is_counted:
                 self._calibration.events.append(seen.event_ns)
                 self._calibration.around_events.append(seen.elapsed_ns)
 
@@ -512,7 +523,12 @@ class TimingSession:
             if self._device.kind == "cuda"
             else {"sweep": self._device.sweep, "evict": self._device.evict}
         )
+        started = time.monotonic()
         seen = self._caller.call(worker, contestant.abi, case, inputs, **options)
+        if contestant.name == CANDIDATE:
+            self._spent_s += time.monotonic() - started
+            if self._spent_s > _LONGEST_S and not self._result.failure:
+                self._result.failure = f"its calls took {self._spent_s / 60:.0f} minutes in a single session"
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         self._watch.add("inputs", seen.handing_ns / 1e9)
         self._watch.add("judging", seen.draining_ns / 1e9)
@@ -533,7 +549,7 @@ class TimingSession:
             return None
         if name == CANDIDATE:
             return self._peers.charge_ns(seen)
-        if self._peers.delay_ns(seen):
+        if self._peers.delay_ns(seen) or seen.taking_excess_ns:
             self._held_up += 1
             return None
         return seen.elapsed_ns

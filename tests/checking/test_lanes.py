@@ -78,11 +78,16 @@ def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_f
     assert not made.has_worker("float32")
 
 
-@pytest.mark.parametrize(("language", "dtypes", "lanes"), [("triton", 1, 4), ("triton", 3, 2), ("cuda", 1, 1)])
-def test_only_triton_kernels_have_several_workers_of_a_dtype(language: str, dtypes: int, lanes: int) -> None:
+@pytest.mark.parametrize(
+    ("language", "dtypes", "free_gib", "lanes"),
+    [("triton", 1, 80, 4), ("triton", 3, 80, 2), ("cuda", 1, 80, 1), ("triton", 2, 16, 2), ("triton", 2, 7, 1)],
+)
+def test_only_triton_kernels_have_several_workers_of_a_dtype_where_the_device_has_room(
+    language: str, dtypes: int, free_gib: int, lanes: int
+) -> None:
     checker: Any = object.__new__(Checker)
     checker._contestant = SimpleNamespace(submission=SimpleNamespace(file=SimpleNamespace(language=language)))
-    checker._device = SimpleNamespace(starts_at_once=8)
+    checker._device = SimpleNamespace(starts_at_once=8, free_bytes=lambda: free_gib << 30)
     assert checker._lanes(dtypes) == lanes
 
 

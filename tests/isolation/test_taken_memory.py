@@ -95,3 +95,11 @@ def test_memory_that_comes_back_in_a_moment_is_not_short(
     monkeypatch.setattr(device_memory, "_LONGEST_S", 0.02)
     monkeypatch.setattr(device_memory, "_STEP_S", 0.001)
     assert device_memory.stays_short(0) is is_expected
+
+
+@pytest.mark.parametrize(("held", "is_blamed"), [(11 * GIB, False), (11 * GIB + 1, True)])
+def test_each_further_worker_has_a_context_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, held: int, is_blamed: bool
+) -> None:
+    workers: list[Any] = [Worker(monkeypatch, held) for _ in range(8)]
+    assert bool(take_too_much(workers, 0)) is is_blamed

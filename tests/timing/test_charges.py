@@ -15,6 +15,7 @@ from robust_kbench.timing.peers import Peers
 def test_without_a_baseline_the_judges_clock_counts() -> None:
     assert Peers().charge_ns(make_observation(elapsed_ns=5_000_000)) == 5_000_000
     assert Peers().charge_ns(make_observation(elapsed_ns=5_000_000, clock="gate", delays_ns=(9**9, 9**9))) == 5_000_000
+    assert Peers().charge_ns(make_observation(elapsed_ns=5_000_000, clock="gate", taking_excess_ns=7)) == 5_000_007
 
 
 USUAL_US = (100, 1_000)

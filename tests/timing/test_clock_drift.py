@@ -59,7 +59,7 @@ def test_phases_are_looked_at_by_themselves() -> None:
     for _ in range(40):
         found.add("eager", 290_300)
     assert (found.median_ns, found.is_too_large) == (9_000, True)
-    assert str(found) == "empty calls take 9.0 us longer than before there was a candidate, and one in four 9.0 us"
+    assert str(found) == "empty calls take 9.0 us longer than without a candidate, and one in four 9.0 us"
 
 
 def test_calls_that_others_held_up_are_no_times_but_too_many_of_them_are_told() -> None:

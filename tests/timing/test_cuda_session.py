@@ -274,8 +274,66 @@ def test_a_clock_that_stays_changed_without_the_candidate_is_nobodys_fault() -> 
     assert (result.failure, counts(result)) == ("", {ROUNDS})
     assert result.disturbance == (
         "the device's clock has changed: "
-        "empty calls take 7.0 us longer than before there was a candidate, and one in four 7.0 us"
+        "empty calls take 7.0 us longer than without a candidate, and one in four 7.0 us"
     )
+    assert not result.is_steady_alone
+
+
+def test_what_calls_take_longer_without_the_candidate_too_is_no_drift_if_it_is_little() -> None:
+    caller = Caller()
+    caller.tamper = drifting(caller, 2 * US, "before", "sampling", "after", stays=True)
+    result = run(caller)
+    assert (result.failure, result.disturbance, counts(result)) == ("", "", {ROUNDS})
+    assert scored(result)["candidate"] == {KERNELS["candidate"] - 2 * US}  # which all calls of baselines had, too
+
+
+def test_what_only_loaded_baselines_cause_is_not_the_candidates() -> None:
+    """A look behind a kernel of a baseline takes longer, by the clocks of a device that works."""
+    behind_kernel = False
+
+    def tamper(asked: Asked, seen: Observation) -> Observation:
+        nonlocal behind_kernel
+        if asked.has_tensors:
+            behind_kernel = not asked.is_empty and asked.name != "candidate"
+            return seen
+        return replace(seen, elapsed_ns=seen.elapsed_ns + 2_700 * behind_kernel)
+
+    result = run(Caller(tamper), plan=replace(PLAN, min_rounds=40, max_rounds=40))
+    assert (result.failure, result.disturbance) == ("", "")
+
+
+@pytest.mark.parametrize("is_long_before", [True, False])
+def test_copies_in_half_of_the_rounds_are_found_whatever_the_candidate_has_calibrated_anew(
+    is_long_before: bool,
+) -> None:
+    """One that is long until samples count has the clock calibrated once more, while it leaves nothing behind."""
+    own = 0
+
+    def tamper(asked: Asked, seen: Observation) -> Observation:
+        nonlocal own
+        if asked.name == "candidate" and asked.has_tensors:
+            own += asked.phase == "sampling"
+            return replace(seen, elapsed_ns=seen.elapsed_ns + LONG * (is_long_before and asked.phase == "before"))
+        is_hit = asked.phase == "sampling" and own > 1 and own % 2 == 0
+        return replace(seen, elapsed_ns=seen.elapsed_ns + 20 * US * is_hit)
+
+    result = run(Caller(tamper), plan=replace(PLAN, min_rounds=10, max_rounds=10))
+    assert result.has_unsteady_clock
+    assert result.is_steady_alone
+
+
+def test_a_baseline_that_others_keep_from_being_looked_at_has_no_sample() -> None:
+    """Its watched pieces wait for a copy engine; the candidate is charged for that, and nobody else profits from it."""
+    caller = Caller(changed("eager", 3, taking_excess_ns=900 * US))
+    result = run(caller, dict.fromkeys(KERNELS, LONG))
+    assert scored(result)["eager"] == {LONG}
+    caller = Caller(changed("candidate", *range(99), taking_excess_ns=900 * US))
+    assert scored(run(caller, dict.fromkeys(KERNELS, LONG)))["candidate"] == {LONG + 900 * US}
+
+
+def test_a_session_ends_where_the_candidates_calls_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing_session, "_LONGEST_S", -1.0)
+    assert run(Caller()).failure == "its calls took 0 minutes in a single session"
 
 
 @pytest.mark.parametrize(("drift_ns", "charge_ns"), [(0, 0), (400, 0), (800, 800), (1_400, 1_400)])
@@ -676,8 +734,12 @@ def test_a_call_with_events_is_in_each_round_and_calibrates_those_that_count() -
 
 
 def test_how_far_calls_on_equal_terms_lie_apart_goes_into_the_record() -> None:
+    calls = 0
+
     def uneven(asked: Asked, seen: Observation) -> Observation:
-        return replace(seen, elapsed_ns=seen.elapsed_ns + asked.number % 3 * 100 * asked.with_events)
+        nonlocal calls
+        calls += asked.with_events
+        return replace(seen, elapsed_ns=seen.elapsed_ns + calls % 3 * 100 * asked.with_events)
 
     assert run(Caller(uneven)).as_record(0).clock_spread_ns == 100
     assert run(Caller(waiting("eager"))).as_record(0).clock_spread_ns is None

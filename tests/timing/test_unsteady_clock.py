@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from made_sessions import measured_in
+from specimens import make_observation
 
 from robust_kbench.errors import HarnessError
 from robust_kbench.schema.record import Tier, decode_samples
-from robust_kbench.timing.clock_drift import UNSTEADY_CLOCK
+from robust_kbench.timing.clock_drift import LEFT_BEHIND, UNSTEADY_CLOCK
 from robust_kbench.timing.result import SessionResult
 
 CHANGED = f"{UNSTEADY_CLOCK}: empty calls take 7.0 us longer"
 
 
-def session(time_ns: int, disturbance: str = "") -> SessionResult:
-    return SessionResult({"candidate": [time_ns] * 9, "eager": [200] * 9}, disturbance=disturbance)
+def session(time_ns: int, disturbance: str = "", **changes: Any) -> SessionResult:
+    return SessionResult({"candidate": [time_ns] * 9, "eager": [200] * 9}, disturbance=disturbance, **changes)
 
 
 @pytest.mark.parametrize("tier", ["quick", "full"])
@@ -31,6 +34,30 @@ def test_three_sessions_in_a_row_whose_clock_changed_are_no_verdict(monkeypatch:
         HarnessError, match="changed: empty calls take 7.0 us longer; use a device on which nobody else"
     ):
         measured_in(monkeypatch, "quick", lambda: next(made))
+
+
+def test_a_clock_that_changes_only_beside_the_candidate_is_its_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time and again it left copies while samples counted, and nothing afterwards."""
+    made = iter([session(1, CHANGED, is_steady_alone=True)] * 3)
+    measured = measured_in(monkeypatch, "quick", lambda: next(made))
+    assert f"{LEFT_BEHIND}, in 3 sessions in a row: {CHANGED}" in measured.failure
+    assert measured.timings == []
+
+
+def test_one_session_that_was_unsteady_without_it_as_well_excuses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = iter([session(1, CHANGED, is_steady_alone=number != 1) for number in range(3)])
+    with pytest.raises(HarnessError, match="use a device on which nobody else works"):
+        measured_in(monkeypatch, "quick", lambda: next(made))
+
+
+@pytest.mark.parametrize("why", [CHANGED, "others had the device"])
+def test_what_a_session_shows_that_is_thrown_away_is_held_against_the_candidate(
+    monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    seen = [make_observation(changed_inputs=("x",)), make_observation(wake_ns=9**9)]
+    made = iter([session(1, why, seen=seen), *(session(100) for _ in range(9))])
+    measured = measured_in(monkeypatch, "full", lambda: next(made))
+    assert measured.seen == seen[:1]  # how fast it woke up tells of others
 
 
 def test_a_session_that_others_disturbed_in_another_way_counts_at_tier_quick(monkeypatch: pytest.MonkeyPatch) -> None:
