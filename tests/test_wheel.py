@@ -49,9 +49,10 @@ def test_the_wheel_carries_every_task_every_baseline_and_the_red_teams_corpus(wh
     assert "robust_kbench/languages/include/kbench.h" in names
 
 
-def test_the_wheel_carries_all_of_the_emulator(wheel: Path) -> None:
+@pytest.mark.parametrize("package", ["emulator", "languages"])
+def test_the_wheel_carries_all_headers_of_ours(wheel: Path, package: str) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    files = [p for p in (ROOT / "robust_kbench/emulator").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    files = [p for p in (ROOT / "robust_kbench" / package).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     assert [p for p in files if p.relative_to(ROOT).as_posix() not in names] == []
 
 

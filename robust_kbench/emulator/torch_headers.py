@@ -89,9 +89,13 @@ def compile_options(source: str, name: str, *, whole: bool = False) -> list[str]
 
 def _headers_on_demand(source: str) -> list[str]:
     words = set(re.findall(r"\w+", source))
-    names = sorted(set(_CALL.findall(source)) & _operators())
     extra = {header for word, header in _ON_DEMAND.items() if word in words}
-    return [*(f"ATen/ops/{name}.h" for name in names), *sorted(extra)]
+    return [*(f"ATen/ops/{name}.h" for name in called_operators(source)), *sorted(extra)]
+
+
+def called_operators(source: str) -> list[str]:
+    """The functions that the source calls and for which the installed torch has a header ATen/ops/NAME.h."""
+    return sorted(set(_CALL.findall(source)) & _operators())
 
 
 @cache
@@ -99,7 +103,11 @@ def _operators() -> frozenset[str]:
     """The functions that have a header of their own."""
     folder = torch_folder() / "include" / "ATen" / "ops"
     names = {entry.name.removesuffix(".h") for entry in os.scandir(folder)}
-    return frozenset(name for name in names if f"{name}_ops" in names or name in ("from_blob", "tensor"))
+    return frozenset(
+        name
+        for name in names
+        if re.fullmatch("[a-z_0-9]+", name) and (f"{name}_ops" in names or name in ("from_blob", "tensor"))
+    )
 
 
 def link_options(library: Path) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 from robust_kbench.errors import Unsupported
-from robust_kbench.languages import compiler, signature
+from robust_kbench.languages import compiler, extensions, signature
 from robust_kbench.languages.built import Built, write_sources
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType, Task
@@ -29,8 +30,13 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
     target = folder / f"kernel_{dtype}.so"
     common = [found, "-shared", "-fPIC", "-std=c++17", *(submission.file.build or DEFAULT_FLAGS), f"-I{INCLUDE}"]
     if submission.abi == "torch":
-        command = [*common, *torch_options(target.stem), str(entry), "-o", str(target), *torch_libraries()]
-        log = compiler.run(command, folder, timeout_s=_TORCH_TIMEOUT_S, memory_bytes=_TORCH_MEMORY_BYTES)
+        rest = [*torch_options(target.stem), str(entry), "-o", str(target), *torch_libraries()]
+
+        def attempt(headers: Sequence[str], timeout_s: int) -> str:
+            command = [*common, *headers, *rest]
+            return compiler.run(command, folder, timeout_s=timeout_s, memory_bytes=_TORCH_MEMORY_BYTES)
+
+        log = extensions.compile_extension(submission.sources, folder, attempt, timeout_s=_TORCH_TIMEOUT_S)
     else:
         command = [*common, *c_options(submission, task, dtype, folder), str(entry), "-o", str(target)]
         # A definition without extern "C" has another symbol; the linker is told to insist on ours.

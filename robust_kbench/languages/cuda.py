@@ -11,7 +11,7 @@ from typing import Any
 from robust_kbench.devices import nvml
 from robust_kbench.emulator import report, rewrite, toolchain, torch_headers
 from robust_kbench.errors import BuildError, Unsupported
-from robust_kbench.languages import compiler, cpp, launches, signature
+from robust_kbench.languages import compiler, cpp, extensions, launches, signature
 from robust_kbench.languages.built import SOURCES, Built, write_sources
 from robust_kbench.schema.defect import Defect
 from robust_kbench.schema.submission import Submission
@@ -135,7 +135,7 @@ def _emulated_flags(flags: Sequence[str] | None) -> list[str]:
 
 def _whose_fault(error: BuildError, job: _Job) -> BuildError | Unsupported:
     """The emulator's headers lack something if CUDA's own compiler accepts the source."""
-    if shutil.which("nvcc") is None or job.submission.abi == "torch":  # nvcc takes a minute for torch's headers
+    if shutil.which("nvcc") is None or job.submission.abi == "torch":  # which takes nvcc too long
         return error
     original = job.folder / "nvcc"
     original.mkdir()
@@ -159,8 +159,12 @@ def _compile(
     if submission.file.track == "custom":
         command += _launches_that_can_be_knocked_out(nvcc, folder)
     if submission.abi == "torch":
-        command += [*cpp.torch_options(target.stem), str(entry), "-o", str(target), *cpp.torch_libraries()]
-        log = compiler.run(command, folder, timeout_s=_TORCH_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
+        rest = [*cpp.torch_options(target.stem), str(entry), "-o", str(target), *cpp.torch_libraries()]
+
+        def attempt(headers: Sequence[str], timeout_s: int) -> str:
+            return compiler.run([*command, *headers, *rest], folder, timeout_s=timeout_s, memory_bytes=_MEMORY_BYTES)
+
+        log = extensions.compile_extension(submission.sources, folder, attempt, timeout_s=_TORCH_TIMEOUT_S)
     else:
         command += [*cpp.c_options(submission, task, dtype, folder), str(entry), "-o", str(target)]
         command += ["-Xlinker", f"--require-defined={submission.symbol}"]
@@ -179,12 +183,16 @@ def _launches_that_can_be_knocked_out(nvcc: str, folder: Path) -> list[str]:
 def _for_this_device() -> str:
     """Nvcc's flag for the machine code of the device at hand, which a compiler in a sandbox cannot ask.
 
-    From Hopper on with the instructions that only that very generation has.
+    From Hopper on with the instructions that only that very generation has. By `-arch=sm_90a` nvcc means code of sm_90,
+    too: it would compile everything twice, and kernels with such instructions not at all.
     """
     own = nvml.architecture()
     if own is None:
         return "-arch=native"
-    return f"-arch={own}a" if int(own.removeprefix("sm_")) >= _FIRST_WITH_OWN_INSTRUCTIONS else f"-arch={own}"
+    number = own.removeprefix("sm_")
+    if int(number) < _FIRST_WITH_OWN_INSTRUCTIONS:
+        return f"-arch={own}"
+    return f"-gencode=arch=compute_{number}a,code=sm_{number}a"
 
 
 def _compile_device_code(submission: Submission, task: Task, dtype: FloatDType, folder: Path) -> Built:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from robust_kbench.errors import BuildError
-from robust_kbench.languages import compiler, cpp
+from robust_kbench.languages import compiler, cpp, extensions
 from robust_kbench.languages.built import write_sources
 from robust_kbench.profiling import resources, sass, tools
 from robust_kbench.profiling.reports import CompilerReport, InstructionMix, KernelResources, SassReport
@@ -38,7 +38,7 @@ def compile_kernels(
     if (nvcc := tools.find("nvcc")) is None:
         return CompilerReport(notes=(tools.absence("nvcc"),)), []
     notes: tuple[str, ...] = ()
-    if submission.abi == "torch":  # torch's headers take nvcc a minute, and dtypes are found out at run time
+    if submission.abi == "torch":  # torch's headers take nvcc long, and dtypes are found out at run time
         dtypes, architectures = dtypes[:1], architectures[-1:]
         notes = (f"abi torch: compiled once for all dtypes, and for {architectures[0]} alone",)
     kernels: list[KernelResources] = []
@@ -60,15 +60,19 @@ def _compile(submission: Submission, task: Task, cubin: Cubin, nvcc: str) -> lis
     entry = write_sources(submission, folder)
     command = [nvcc, "-cubin", "-Xptxas", "-v", "-lineinfo", "-std=c++17", f"-I{cpp.INCLUDE}"]
     command += [f"-arch={cubin.architecture}", *(submission.file.build or ["-O3"])]
+    result = [str(entry), "-o", str(cubin.path)]
+
+    def attempt(more: Sequence[str], timeout_s: int) -> str:
+        return compiler.run(
+            [*command, *more, *result], folder,
+            timeout_s=timeout_s, memory_bytes=_MEMORY_BYTES, max_characters=_LOG_CHARACTERS,
+        )  # fmt: skip
+
     if submission.abi == "torch":
-        command += cpp.torch_options("kernel")
+        result = [*cpp.torch_options("kernel"), *result]
+        printed = extensions.compile_extension(submission.sources, folder, attempt, timeout_s=_TORCH_TIMEOUT_S)
     else:
-        command += cpp.c_options(submission, task, cubin.dtype, folder)
-    limit = _TORCH_TIMEOUT_S if submission.abi == "torch" else _TIMEOUT_S
-    printed = compiler.run(
-        [*command, str(entry), "-o", str(cubin.path)], folder,
-        timeout_s=limit, memory_bytes=_MEMORY_BYTES, max_characters=_LOG_CHARACTERS,
-    )  # fmt: skip
+        printed = attempt(cpp.c_options(submission, task, cubin.dtype, folder), _TIMEOUT_S)
     return resources.from_ptxas(printed, cubin.dtype)
 
 

@@ -133,7 +133,12 @@ def test_the_launcher_follows_the_plan() -> None:
 
 @pytest.mark.parametrize(
     ("architecture", "flag"),
-    [("sm_80", "-arch=sm_80"), ("sm_89", "-arch=sm_89"), ("sm_90", "-arch=sm_90a"), ("sm_120", "-arch=sm_120a")],
+    [
+        ("sm_80", "-arch=sm_80"),
+        ("sm_89", "-arch=sm_89"),
+        ("sm_90", "-gencode=arch=compute_90a,code=sm_90a"),
+        ("sm_120", "-gencode=arch=compute_120a,code=sm_120a"),
+    ],
 )
 def test_nvcc_is_told_what_it_cannot_ask_in_a_sandbox(
     architecture: str, flag: str, monkeypatch: pytest.MonkeyPatch
