@@ -27,7 +27,7 @@ from robust_kbench.oracle.three_metrics import is_plainly_near
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, CaseStatus, Metrics
-from robust_kbench.schema.task import Task
+from robust_kbench.schema.task import Task, shape_of
 
 Limits = Mapping[str, tuple[float, ...]]
 Tensors = Mapping[str, torch.Tensor]
@@ -35,6 +35,8 @@ Excuses = Literal["none", "errors", "all"]
 """What widens the limits of the dtype: nothing; PyTorch's errors; what rounded inputs change in the result, too."""
 _FEWER: tuple[Excuses, ...] = ("none", "errors")
 _SHORT_CUT_FACTOR = 2.0  # float64 skipped: PyTorch's own error and the candidate's may add up
+_LARGE = 1 << 20
+"""Elements of all tensors of a call that is faster looked at on a device, although its tensors have to get there."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Judge:
     """Judges observations of one task. It remembers the last checked case, which may have several answers."""
 
     def __init__(self, task: Task, reference: Reference, place: str = "cpu") -> None:
-        """`place`: the kind of device that looks at answers of timed calls first, and may accept them.
+        """`place`: the kind of device that looks at answers of timed and other large calls first, and may accept them.
 
         It holds them to the limits of the dtype alone, which PyTorch's own errors widen on the host; what it does not
         accept is judged there.
@@ -199,7 +201,11 @@ class Judge:
         return self.look(seen, inputs, "cpu", digested)
 
     def _is_looked_at_elsewhere(self, case: Case) -> bool:
-        return self._place != "cpu" and self.is_easily_moved and case.role == "timed" and case.probe is None
+        is_large = case.role == "timed" or self._elements(case) >= _LARGE
+        return self._place != "cpu" and self.is_easily_moved and is_large and case.probe is None
+
+    def _elements(self, case: Case) -> int:
+        return sum(math.prod(shape_of(spec, case.axes)) for spec in self._task.tensors.values())
 
     def _fewer_excuses(self, case: Case) -> Iterator[Excuses]:
         """With which an answer is tried first, where all of them are dear.

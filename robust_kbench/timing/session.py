@@ -12,6 +12,7 @@ import gc
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import Any
@@ -119,6 +120,7 @@ class TimingSession:
         self._unlaunched = self._held_up = 0
         self._spent_s = 0.0
         self._is_sampling = False
+        self._drawing: ThreadPoolExecutor | None = None
         self._calibration = Calibration() if device.kind == "cuda" else None
         self._result = SessionResult(
             {contestant.name: [] for contestant in self._contestants}, self._calibration, self._ways
@@ -162,6 +164,9 @@ class TimingSession:
         with ExitStack() as stack:
             stack.enter_context(self._device.pinned())
             stack.enter_context(_no_garbage_collection())
+            if self._calibration is not None:  # whose clock does not feel another thread of the judge's
+                self._drawing = ThreadPoolExecutor(1)
+                stack.callback(self._drawing.shutdown, cancel_futures=True)
             before = workers.others_seconds()
             started = time.monotonic()
             try:
@@ -198,7 +203,7 @@ class TimingSession:
 
     def _measure(self) -> None:
         checks: list[_Check] = [
-            *(partial(self._check_values, distribution) for distribution in self._distributions),
+            *(partial(self._check_values, self._to_be_drawn(name)) for name in self._distributions),
             *(partial(self._check_spot, kind) for kind in self._spots),
         ]
         self._random.shuffle(checks)
@@ -479,11 +484,18 @@ class TimingSession:
         with self._watch.measure("inputs"):
             return case, self._bank.draw(case)
 
-    def _check_values(self, distribution: Distribution) -> None:
-        """Values drawn from a seed that goes into the record, so that the call can be repeated."""
+    def _to_be_drawn(self, distribution: Distribution) -> Callable[[], tuple[Case, Inputs]]:
+        """Values from a seed that goes into the record, so that calls can be repeated; drawn ahead if possible."""
         case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
+
+        def draw() -> tuple[Case, Inputs]:
+            return case, make_inputs(self._task, case)
+
+        return draw if self._drawing is None else self._drawing.submit(draw).result
+
+    def _check_values(self, drawn: Callable[[], tuple[Case, Inputs]]) -> None:
         with self._watch.measure("inputs"):
-            inputs = make_inputs(self._task, case)
+            case, inputs = drawn()
         candidate = self._candidate
         self._settle(candidate, inputs, self._call(candidate, case, inputs), in_full=True, record=True)
 

@@ -11,12 +11,14 @@ from specimens import load_made_task, make_case, make_observation
 
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.oracle import mismatch, surroundings
+from robust_kbench.oracle import verdict as verdicts
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge, Verdict, not_checked
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Ending, Observation
 from robust_kbench.schema.record import CaseResult
+from robust_kbench.schema.task import shape_of
 
 TASK = load_made_task()
 TWO = load_made_task(
@@ -178,6 +180,13 @@ def test_only_ordinary_values_of_timed_calls_are_looked_at_on_a_device(
     changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert _looks(monkeypatch, "passed", TIMED.model_copy(update=changes)) == [("cpu", "passed")]
+
+
+@pytest.mark.parametrize(("least", "place"), [(0, "cuda"), (1, "cpu")])
+def test_so_are_those_of_other_large_calls(least: int, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    elements = sum(math.prod(shape_of(spec, CASE.axes)) for spec in TASK.spec.tensors.values())
+    monkeypatch.setattr(verdicts, "_LARGE", elements + least)
+    assert _looks(monkeypatch, "passed", TIMED.model_copy(update={"role": "check"})) == [(place, "passed")]
 
 
 def _pretend_that_inputs_are_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import torch
 from specimens import load_made_task, make_case
 
 from robust_kbench.cases.bank import Bank
-from robust_kbench.cases.values import Inputs
+from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.devices import machine
 from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.arena import Arena
@@ -208,7 +208,7 @@ def run(caller: Caller, kernels: Mapping[str, int] = KERNELS, plan: Plan = PLAN,
         session = TimingSession(
             TASK.spec, CASE, contestants, plan,
             judge=Judge(TASK.spec, Reference(TASK)), bank=Bank(TASK.spec, CASE), arena=arena, watch=Stopwatch(),
-            timeout_s=1.0, distributions=(), **parts, **changes,
+            timeout_s=1.0, **parts, **{"distributions": (), **changes},
         )  # fmt: skip
     try:
         return session.run()
@@ -786,6 +786,21 @@ def test_no_worker_gets_values_twice_and_only_baselines_share_theirs() -> None:
     shared = [sorted(names) for names in owners.values() if len(names) > 1]
     assert len(shared) >= ROUNDS
     assert all(names == ["eager", "functional"] for names in shared)
+
+
+def test_values_that_are_only_checked_are_drawn_by_another_thread_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[tuple[str, int]] = []
+
+    def draw(task: Any, case: Any) -> Inputs:
+        threads.append((case.distribution, threading.get_ident()))
+        return make_inputs(task, case)
+
+    monkeypatch.setattr(timing_session, "make_inputs", draw)
+    result = run(Caller(), distributions=("normal", "constant"))
+    assert [name for name, _ in threads] == ["normal", "constant"]
+    assert threading.get_ident() not in {thread for _, thread in threads}
+    assert {each.distribution for each in result.results} == {"normal", "constant"}
+    assert result.failure == ""
 
 
 def test_a_wrong_answer_ends_the_session_in_whatever_way_its_call_ends() -> None:
