@@ -63,7 +63,8 @@ torch::Tensor rmsnorm(torch::Tensor x, double eps) {
   return y;
 }
 '''
-built = load_inline("normalised", "torch::Tensor rmsnorm(torch::Tensor x, double eps);", SOURCE, ["rmsnorm"])
+DECLARED = "torch::Tensor rmsnorm(torch::Tensor x, double eps);"
+built = load_inline("normalised", cpp_sources=DECLARED, cuda_sources=SOURCE, functions=["rmsnorm"])
 
 
 class ModelNew(torch.nn.Module):
