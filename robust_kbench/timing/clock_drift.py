@@ -24,6 +24,8 @@ UNCHARGED_NS = 500
 MOST_OWN_NS = 3_000
 """Drift without a candidate, as contexts of baselines grow, up to which a session is believed."""
 _MOST_NS, _MOST_OF_A_QUARTER_NS = 1_500, 2_500
+_BLATANT_NS = 5_000
+"""Drift of a quarter of the calls that no honest session has shown, so that one session is enough to blame."""
 
 
 class ClockDrift:
@@ -65,6 +67,11 @@ class ClockDrift:
         """Tell if times on this clock must not count."""
         return any(phase.is_too_large(self.reference_ns) for phase in self._phases)
 
+    @property
+    def is_blatant(self) -> bool:
+        """Tell if it is larger than a device drifts by itself now and then."""
+        return any(phase.is_blatant(self.reference_ns) for phase in self._phases)
+
     def __str__(self) -> str:
         too_large = [phase for phase in self._phases if phase.is_too_large(self.reference_ns)]
         return "; ".join(phase.described(self.reference_ns) for phase in too_large)
@@ -85,6 +92,10 @@ class _Phase:
         return self._misses_most or (
             bool(self.differences_ns) and (median_ns > _MOST_NS or upper_ns > _MOST_OF_A_QUARTER_NS)
         )
+
+    def is_blatant(self, reference_ns: int) -> bool:
+        """Tell if a quarter of the calls takes far longer, or most of them come when others have the device."""
+        return self._misses_most or self._upper_quartile_ns - reference_ns > _BLATANT_NS
 
     def described(self, reference_ns: int) -> str:
         """Say what is wrong."""

@@ -373,7 +373,7 @@ class TimingSession:
         """Make the same rounds beside the candidate again, and without it, which is dead after that.
 
         What the clock has drifted without it is nobody's, if that is little. If there is more in the rounds that
-        count, and beside it again, it is to blame. If it was only in those that count, no sample counts.
+        count, and far more beside it again, it is to blame. Else no sample counts.
         """
         drift = self._result.drift
         beside, alone = ClockDrift(drift.before_ns), ClockDrift(drift.before_ns)
@@ -389,7 +389,7 @@ class TimingSession:
         drift.reference_ns = beside.reference_ns = alone.reference_ns = alone.median_ns
         if not drift.is_too_large:
             return
-        if beside.is_too_large and not alone.is_too_large:
+        if beside.is_blatant and not alone.is_too_large:
             self._result.failure = f"{LEFT_BEHIND}: {beside}"
             return
         self._result.disturbance = f"{UNSTEADY_CLOCK}: {drift}"

@@ -62,6 +62,19 @@ def test_phases_are_looked_at_by_themselves() -> None:
     assert str(found) == "empty calls take 9.0 us longer than without a candidate, and one in four 9.0 us"
 
 
+@pytest.mark.parametrize(("more_us", "is_blatant"), [(4.9, False), (5.1, True)])
+def test_only_what_no_device_does_by_itself_is_blatant(more_us: float, is_blatant: bool) -> None:
+    found = drift(*[290_200] * 6, *[round(1e3 * (290.2 + more_us))] * 2)
+    assert (found.is_too_large, found.is_blatant) == (True, is_blatant)
+
+
+def test_what_calls_take_longer_without_the_candidate_is_taken_off() -> None:
+    found = drift(*[292_900] * 8)
+    assert (found.median_ns, found.charge_ns, found.is_too_large) == (2_700, 2_700, True)
+    found.reference_ns = 2_500
+    assert (found.median_ns, found.charge_ns, found.is_too_large) == (200, 0, False)
+
+
 def test_calls_that_others_held_up_are_no_times_but_too_many_of_them_are_told() -> None:
     some, many = drift(290_200, 290_300, None, None), drift(290_200, None, None)
     assert (some.median_ns, some.is_too_large) == (50, False)

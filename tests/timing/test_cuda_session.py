@@ -261,6 +261,13 @@ def test_a_candidate_beside_which_empty_calls_take_longer_has_failed(phases: tup
     assert caller.workers["candidate"].steps[-1] == "kill"
 
 
+def test_a_drift_that_devices_show_by_themselves_is_not_blamed_on_anybody_at_once() -> None:
+    caller = Caller()
+    caller.tamper = drifting(caller, 4 * US, "before", "sampling", "after")
+    result = run(caller)
+    assert (result.failure, result.has_unsteady_clock, result.is_steady_alone) == ("", True, True)
+
+
 def test_copies_that_come_and_go_are_found_by_a_quarter_of_the_calls() -> None:
     caller = Caller()
     caller.tamper = drifting(caller, 7 * US, "before", "sampling", "after", every=3)
