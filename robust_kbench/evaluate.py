@@ -190,9 +190,15 @@ class _Run:
         except Exception as error:
             detail = "" if isinstance(error, KBenchError) else traceback.format_exc()
             self._end(Status.HARNESS_ERROR, f"{type(error).__name__}: {error}", detail)
-            with contextlib.suppress(Exception):  # what was seen until then is as true as ever
-                self._guard()
+            with contextlib.suppress(Exception):
+                self._judge_what_was_seen()
         return self._write_down()
+
+    def _judge_what_was_seen(self) -> None:
+        """Let wrong answers, and what guards object to, stand in spite of an error of ours that came after them."""
+        if any(case.status == "incorrect" for case in self._outcome.cases):
+            self._end(*self._judged())
+        self._guard()
 
     def _judge_submission(self) -> None:
         with self._watch.measure("build"), machine_lock.busy():
@@ -256,15 +262,24 @@ class _Run:
 
     def _check(self, candidate: Contestant, suite: Suite) -> None:
         with self._watch.measure("check"), machine_lock.busy(), self._checker(candidate) as checker:
-            checker.check(suite.checked, self._progress)
-            self._outcome.cases = sorted(checker.checked.results, key=position_in(suite))
-            if self._only_case is None:
-                self._outcome.search = self._search(candidate, checker)
-                self._check_large(candidate, checker)
-                self._knock_out(candidate, suite)
-            self._outcome.layers = checker.layers
-            self._seen += checker.checked.seen
+            try:
+                self._check_in_full(candidate, suite, checker)
+            finally:
+                self._outcome.layers = checker.layers
+                self._seen += checker.checked.seen
+                if self._device.kind == "cuda":  # workers of the timing need the memory
+                    torch.cuda.empty_cache()
         self._end(*self._judged(), checker.checked.log)
+
+    def _check_in_full(self, candidate: Contestant, suite: Suite, checker: Checker) -> None:
+        try:
+            checker.check(suite.checked, self._progress)
+        finally:
+            self._outcome.cases = sorted(checker.checked.results, key=position_in(suite))
+        if self._only_case is None:
+            self._outcome.search = self._search(candidate, checker)
+            self._check_large(candidate, checker)
+            self._knock_out(candidate, suite)
 
     def _knock_out(self, candidate: Contestant, suite: Suite) -> None:
         """The custom track's own test, for what has passed every other one."""

@@ -22,8 +22,16 @@ from robust_kbench.timing.result import SessionResult
 TIMED = Case(axes={"rows": 96, "cols": 64}, dtype="float32", seed=1, role="timed")
 
 
-def measured_in(monkeypatch: pytest.MonkeyPatch, tier: Tier, session: Callable[[], SessionResult]) -> Measured:
-    """What comes of a single timed case of norm/rmsnorm; `session` is called for every session that is needed."""
+def measured_in(
+    monkeypatch: pytest.MonkeyPatch,
+    tier: Tier,
+    session: Callable[[], SessionResult] | type,
+    measured: Measured | None = None,
+) -> Measured:
+    """What comes of a single timed case of norm/rmsnorm; `session` is called for every session that is needed.
+
+    `session` may be what stands in for TimingSession; `measured` is handed on.
+    """
 
     class Session:
         def __init__(self, *_: object, **__: object) -> None:
@@ -32,11 +40,11 @@ def measured_in(monkeypatch: pytest.MonkeyPatch, tier: Tier, session: Callable[[
         def run(self, workers: object = None) -> SessionResult:
             return session()
 
-    monkeypatch.setattr(measuring, "TimingSession", Session)
+    monkeypatch.setattr(measuring, "TimingSession", session if isinstance(session, type) else Session)
     task = load_task("norm/rmsnorm")
     with WarmPool() as pool:
         return measure(
             task.spec, [], [TIMED], tier,
             judge=Judge(task.spec, Reference(task)), pool=pool, device=open_device("cpu"), watch=Stopwatch(),
-            progress=lambda *_: None, is_doubtful=guards.needs_confirmation,
+            progress=lambda *_: None, is_doubtful=guards.needs_confirmation, measured=measured,
         )  # fmt: skip

@@ -15,6 +15,7 @@ from robust_kbench.errors import HarnessError, SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.folders import data_folder
 from robust_kbench.isolation.process import Worker
+from robust_kbench.oracle.verdict import Judge
 from robust_kbench.registry import load_task, read_submission
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import RunRecord, Status, decode_samples
@@ -34,6 +35,7 @@ def rmsnorm(x, weight):
     x.zero_()
     return y
 """
+WRONG = "def rmsnorm(x, weight):\n    return x * 0\n"
 NEITHER = {"read_bytes_per_s": 1.0, "fill_bytes_per_s": 1.0}
 DESTINATION = """
 import torch
@@ -230,6 +232,28 @@ def test_a_submission_that_is_caught_is_rejected_though_its_timing_came_to_nothi
     record = evaluator.evaluate(submit(ZEROING), tier="quick")
     assert (record.status, record.reason.partition(":")[0]) == (Status.REJECTED, "mutation")
     assert evaluator.evaluate(submit(HONEST), tier="quick").status is Status.HARNESS_ERROR
+
+
+@pytest.mark.parametrize(
+    ("source", "status"),
+    [(ZEROING, Status.REJECTED), (WRONG, Status.INCORRECT), (HONEST, Status.HARNESS_ERROR)],
+    ids=["changes its input", "wrong", "honest"],
+)
+def test_what_was_judged_before_an_error_of_the_harness_stands(
+    source: str, status: Status, evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def judge(self: Judge, *arguments: Any, **options: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 6:
+            raise RuntimeError("CUDA error: out of memory")
+        return verdict(self, *arguments, **options)
+
+    verdict = Judge.verdict
+    monkeypatch.setattr(Judge, "verdict", judge)
+    record = evaluator.evaluate(submit(source), tier="quick")
+    assert (record.status, len(record.cases)) == (status, 5)
 
 
 def test_an_error_of_the_harness_is_never_blamed_on_the_submission(

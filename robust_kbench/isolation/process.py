@@ -33,6 +33,7 @@ _BIRTH_TIMEOUT_S = 20.0
 _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1 ms
 _PATROL_S = 0.02
 _STOP_TIMEOUT_S = 2.0
+_LONGEST_END_S = 30.0
 _LEAST_FREE_DISK_BYTES = 256 << 20
 _LEAST_FREE_MEMORY_BYTES = 512 << 20
 _MOST_THREADS = 1024
@@ -316,7 +317,8 @@ class Worker:
             processes.send([self._init], signal.SIGKILL)  # and with it, at once, whatever lives in its namespace
         else:
             processes.kill_tree(self.pid)  # orphans become children of the first process, which kills them
-        deadline = time.monotonic() + 1.0
+        # Its device may be at work until it is gone, which takes long if it has much memory.
+        deadline = time.monotonic() + _LONGEST_END_S
         while processes.state(self._guardian) not in "ZX" and time.monotonic() < deadline:
             select.select([], [], [], 0.0005)
         processes.kill_tree(self._guardian)

@@ -35,8 +35,9 @@ Excuses = Literal["none", "errors", "all"]
 """What widens the limits of the dtype: nothing; PyTorch's errors; what rounded inputs change in the result, too."""
 _FEWER: tuple[Excuses, ...] = ("none", "errors")
 _SHORT_CUT_FACTOR = 2.0  # float64 skipped: PyTorch's own error and the candidate's may add up
-_LARGE = 1 << 20
-"""Elements of all tensors of a call that is faster looked at on a device, although its tensors have to get there."""
+_LARGE, _TOO_LARGE = 1 << 20, 1 << 28
+"""Elements of all tensors of a call that is faster looked at on a device, although its tensors have to get there, and
+that has room for float64 there."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ class Judge:
             return Verdict(_result(seen.case, here, "incorrect", reason="; ".join(seen.problems)), {})
         digested = here if with_digest else None
         if self._is_looked_at_elsewhere(seen.case):
-            with suppress(torch.OutOfMemoryError):  # a submission may have left little of it
+            with suppress(RuntimeError):  # a submission may have left little memory, for PyTorch or for a library
                 found = self.look(seen, inputs, self._place, digested)
                 if found.result.status == "passed":
                     return found
@@ -201,7 +202,7 @@ class Judge:
         return self.look(seen, inputs, "cpu", digested)
 
     def _is_looked_at_elsewhere(self, case: Case) -> bool:
-        is_large = case.role == "timed" or self._elements(case) >= _LARGE
+        is_large = case.role == "timed" or _LARGE <= self._elements(case) <= _TOO_LARGE
         return self._place != "cpu" and self.is_easily_moved and is_large and case.probe is None
 
     def _elements(self, case: Case) -> int:
@@ -250,7 +251,7 @@ class Judge:
             return self._short_cut(_moved(seen, "cpu"), inputs.to("cpu"), limits)
         try:
             return self._short_cut(_moved(seen, self._place), inputs.to(self._place), limits)
-        except torch.OutOfMemoryError as error:
+        except RuntimeError as error:
             return str(error)
 
     def _short_cut(self, seen: Observation, inputs: Inputs, limits: Limits) -> str | None:

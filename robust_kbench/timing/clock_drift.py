@@ -24,6 +24,8 @@ UNCHARGED_NS = 500
 MOST_OWN_NS = 3_000
 """Drift without a candidate, as contexts of baselines grow, up to which a session is believed."""
 _MOST_NS, _MOST_OF_A_QUARTER_NS = 1_500, 2_500
+_LEAST_NS = -3_000
+"""Below it, something had lengthened the calls before there was a candidate."""
 _BLATANT_NS = 5_000
 """Drift of a quarter of the calls that no honest session has shown, so that one session is enough to blame."""
 
@@ -89,9 +91,9 @@ class _Phase:
     def is_too_large(self, reference_ns: int) -> bool:
         """A quarter of the calls suffices: copies may come and go."""
         median_ns, upper_ns = self.median_ns - reference_ns, self._upper_quartile_ns - reference_ns
-        return self._misses_most or (
-            bool(self.differences_ns) and (median_ns > _MOST_NS or upper_ns > _MOST_OF_A_QUARTER_NS)
-        )
+        if self._misses_most or not self.differences_ns:
+            return self._misses_most
+        return median_ns > _MOST_NS or upper_ns > _MOST_OF_A_QUARTER_NS or median_ns < _LEAST_NS
 
     def is_blatant(self, reference_ns: int) -> bool:
         """Tell if a quarter of the calls takes far longer, or most of them come when others have the device."""

@@ -220,10 +220,17 @@ def _measure_once(
     left = [session]
 
     def run() -> SessionResult:
-        if left:
-            return shared.run(left.pop())
-        shared.close()
-        return binding.session(len(binding.sessions)).run()
+        is_shared = bool(left)
+        if not is_shared:
+            shared.close()
+        session = left.pop() if is_shared else binding.session(len(binding.sessions))
+        try:
+            return shared.run(session) if is_shared else session.run()
+        except Exception:
+            _keep_facts(session.so_far, measured)
+            if session.so_far.failure:  # an error of ours that comes after it does not undo it
+                return session.so_far
+            raise
 
     result, repeated = _undisturbed(run, repeats, measured, is_doubtful)
     measured.loaded_sessions += _is_loaded(result)

@@ -180,6 +180,11 @@ class TimingSession:
             self._result.foreign_load = max(0.0, load - self._device.spare_cores)
         return self._result
 
+    @property
+    def so_far(self) -> SessionResult:
+        """What it has brought to light, also where `run` raises an error."""
+        return self._result
+
     def look_at_the_idle_device(self) -> None:
         """Measure the judge's own work on a CUDA device before there is anybody to disturb it."""
         if self._calibration is not None:
@@ -324,9 +329,10 @@ class TimingSession:
             if len(counted) > _EMPTY_CALLS // 2:
                 return counted
         if CANDIDATE in self._workers and not self._result.failure:
-            self._workers[CANDIDATE].kill()
+            self._end_the_candidate()
+            counted = self._empty_calls(way)  # which counts none again, if it is somebody else
             self._result.failure = _BUSY
-            return self._empty_calls(way)  # which counts none again, if it is somebody else
+            return counted
         raise HarnessError(f"{self._case}: others have the device, so that its clock cannot be calibrated")
 
     def _calibrating_call(self, way: Way, *, with_events: bool = False) -> Observation:
@@ -380,8 +386,7 @@ class TimingSession:
         self._look_in_rounds(beside)
         if self._result.failure:
             return
-        self._workers.pop(CANDIDATE).kill()
-        time.sleep(_SETTLING_S)  # until the driver has tidied up
+        self._end_the_candidate()
         self._look_in_rounds(alone)
         if alone.median_ns > MOST_OWN_NS:
             self._result.disturbance = f"{UNSTEADY_CLOCK}: {alone}"
@@ -404,9 +409,15 @@ class TimingSession:
         """Tell if others had the device before calls of baselines, and no longer when the candidate is gone."""
         if not self._disturbance():
             return False
-        self._workers[CANDIDATE].kill()
-        alone = [self._trusted_call("word") for _ in range(_WAY_CALLS)]
-        return not any(self._peers.delay_ns(seen) for seen in alone)
+        self._end_the_candidate()
+        alone = [self._trusted_call("word") for _ in range(_EMPTY_CALLS)]
+        held_up = [seen for seen in alone if self._peers.delay_ns(seen) or seen.taking_excess_ns]
+        return len(held_up) <= _EMPTY_CALLS // 2
+
+    def _end_the_candidate(self) -> None:
+        """Kill it, and wait until the driver has tidied up."""
+        self._workers.pop(CANDIDATE).kill()
+        time.sleep(_SETTLING_S)
 
     def _round(self, checks: list[_Check], *, keep: bool = False, drift: ClockDrift | None = None) -> None:
         """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too.

@@ -167,7 +167,7 @@ def test_a_device_may_accept_an_answer_and_refuses_none(task: LoadedTask, monkey
     assert _looks(monkeypatch, "passed", TIMED, task) == [("cuda", "passed")]
 
 
-@pytest.mark.parametrize("there", ["incorrect", torch.OutOfMemoryError()])
+@pytest.mark.parametrize("there", ["incorrect", torch.OutOfMemoryError(), RuntimeError("CUBLAS_STATUS_ALLOC_FAILED")])
 def test_what_a_device_does_not_accept_is_judged_on_the_host(
     there: str | Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,10 +182,13 @@ def test_only_ordinary_values_of_timed_calls_are_looked_at_on_a_device(
     assert _looks(monkeypatch, "passed", TIMED.model_copy(update=changes)) == [("cpu", "passed")]
 
 
-@pytest.mark.parametrize(("least", "place"), [(0, "cuda"), (1, "cpu")])
-def test_so_are_those_of_other_large_calls(least: int, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("least", "most", "place"), [(0, 0, "cuda"), (1, 2, "cpu"), (-2, -1, "cpu")])
+def test_so_are_those_of_other_large_calls_but_not_of_the_largest(
+    least: int, most: int, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     elements = sum(math.prod(shape_of(spec, CASE.axes)) for spec in TASK.spec.tensors.values())
     monkeypatch.setattr(verdicts, "_LARGE", elements + least)
+    monkeypatch.setattr(verdicts, "_TOO_LARGE", elements + most)
     assert _looks(monkeypatch, "passed", TIMED.model_copy(update={"role": "check"})) == [(place, "passed")]
 
 

@@ -42,7 +42,8 @@ def test_only_what_honest_sessions_never_show_is_charged(sign: int) -> None:
         ([291.8] * 8, True),
         ([290.2] * 6 + [299.0] * 2, True),
         ([290.2] * 7 + [299.0], False),
-        ([280.2] * 8, False),
+        ([288.2] * 8, False),
+        ([286.2] * 8, True),
     ],
 )
 def test_the_middle_or_a_quarter_of_the_calls_tells_that_times_must_not_count(

@@ -197,6 +197,7 @@ class Caller:
 @pytest.fixture(autouse=True)
 def _much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing_session, "is_short", lambda call_bytes: False)
+    monkeypatch.setattr(timing_session, "_SETTLING_S", 0.0)
 
 
 def run(caller: Caller, kernels: Mapping[str, int] = KERNELS, plan: Plan = PLAN, **changes: Any) -> SessionResult:
@@ -336,6 +337,20 @@ def test_a_baseline_that_others_keep_from_being_looked_at_has_no_sample() -> Non
     assert scored(result)["eager"] == {LONG}
     caller = Caller(changed("candidate", *range(99), taking_excess_ns=900 * US))
     assert scored(run(caller, dict.fromkeys(KERNELS, LONG)))["candidate"] == {LONG + 900 * US}
+
+
+def test_a_candidate_is_not_blamed_for_copies_that_go_on_without_it() -> None:
+    def always(asked: Asked, seen: Observation) -> Observation:
+        return replace(seen, taking_excess_ns=900 * US * (asked.name == "eager" and asked.phase == "sampling"))
+
+    with pytest.raises(HarnessError, match="none of 24 rounds counts: others had the device before 24 calls"):
+        run(Caller(always), dict.fromkeys(KERNELS, LONG))
+
+
+def test_an_empty_call_that_has_become_far_shorter_speaks_of_a_clock_that_was_disturbed_before() -> None:
+    caller = Caller()
+    caller.tamper = drifting(caller, -7 * US, "before", "sampling")
+    assert run(caller).has_unsteady_clock
 
 
 def test_a_session_ends_where_the_candidates_calls_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

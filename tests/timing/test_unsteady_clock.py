@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from made_sessions import measured_in
+from made_sessions import TIMED, measured_in
 from specimens import make_observation
 
 from robust_kbench.errors import HarnessError
 from robust_kbench.schema.record import Tier, decode_samples
 from robust_kbench.timing.clock_drift import LEFT_BEHIND, UNSTEADY_CLOCK
+from robust_kbench.timing.measure import Measured
 from robust_kbench.timing.result import SessionResult
 
 CHANGED = f"{UNSTEADY_CLOCK}: empty calls take 7.0 us longer"
@@ -63,3 +65,25 @@ def test_what_a_session_shows_that_is_thrown_away_is_held_against_the_candidate(
 def test_a_session_that_others_disturbed_in_another_way_counts_at_tier_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = measured_in(monkeypatch, "quick", lambda: session(100, "others had the device"))
     assert len(measured.timings[0].sessions) == 1
+
+
+@pytest.mark.parametrize("failure", ["", "its outputs change after the end of the call"])
+def test_what_a_session_has_shown_before_an_error_of_ours_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, failure: str
+) -> None:
+    changed = make_observation(changed_inputs=("x",))
+
+    class Session:
+        so_far = session(1, seen=[changed], failure=failure)
+
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def run(self, workers: object = None) -> SessionResult:
+            raise HarnessError("others have the device")
+
+    measured = Measured()
+    with nullcontext() if failure else pytest.raises(HarnessError, match="others have the device"):
+        measured_in(monkeypatch, "quick", Session, measured)
+    assert changed in measured.seen
+    assert measured.failure == (f"{TIMED}: {failure}" if failure else "")
