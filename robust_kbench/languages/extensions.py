@@ -28,7 +28,7 @@ Attempt = Callable[[Sequence[str], int], str]
 _WHOLE = re.compile(
     r"\btorch\s*::\s*(?:autograd|data|fft|jit|linalg|nested|nn|optim|python|serialize|sparse|special)\b|\bTORCH_LIBRARY"
     r"|\brequires_grad|(?<![\w.>])(?:tensor|from_blob)\s*\("
-    r"|^[ \t]*#[ \t]*(?:if|elif)[^\n]*\b(?:AT|CAFFE2?)_",
+    r"|^[ \t]*#[ \t]*(?:if|elif)[^\n]*\b(?:(?:AT|CAFFE2?|C10)_|TORCH_(?!VERSION|EXTENSION))",
     re.MULTILINE,
 )
 _INDEXING = re.compile(r"\bindexing\b|\bTensorIndex\b|\bindex(?:_put_)?\s*\(\s*\{")

@@ -289,6 +289,8 @@ def _on_a_steady_clock(run: Callable[[], SessionResult], measured: Measured) -> 
     """
     is_steady_alone = True
     for repeated in range(1 + _CONFIRMATIONS):
+        if repeated:
+            sleep(2**repeated * _FIRST_WAIT_S)  # what disturbs a device by itself may be over then
         result = run()
         if not result.has_unsteady_clock:
             return result, repeated

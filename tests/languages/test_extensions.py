@@ -121,6 +121,8 @@ def test_what_fails_late_does_not_fail_for_want_of_a_declaration(
         "using namespace torch; auto y = tensor(1.5);",
         "auto y = torch::from_blob(data, {2});",
         "#if defined(X) && AT_PARALLEL_OPENMP\n#endif",
+        "#ifdef TORCH_ARG\n#endif",
+        "#ifndef C10_HOST_DEVICE\n#endif",
     ],
 )
 def test_what_the_few_lack_or_would_mean_differently_is_told_by_name(text: str, tmp_path: Path) -> None:

@@ -11,11 +11,19 @@ from specimens import make_observation
 
 from robust_kbench.errors import HarnessError
 from robust_kbench.schema.record import Tier, decode_samples
+from robust_kbench.timing import measure as measuring
 from robust_kbench.timing.clock_drift import LEFT_BEHIND, UNSTEADY_CLOCK
 from robust_kbench.timing.measure import Measured
 from robust_kbench.timing.result import SessionResult
 
 CHANGED = f"{UNSTEADY_CLOCK}: empty calls take 7.0 us longer"
+
+
+@pytest.fixture(autouse=True)
+def waits_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    waited = list[float]()
+    monkeypatch.setattr(measuring, "sleep", waited.append)
+    return waited
 
 
 def session(time_ns: int, disturbance: str = "", **changes: Any) -> SessionResult:
@@ -30,12 +38,15 @@ def test_a_session_whose_clock_changed_is_replaced(monkeypatch: pytest.MonkeyPat
     assert timing.sessions[0].repeated == 2
 
 
-def test_three_sessions_in_a_row_whose_clock_changed_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_sessions_in_a_row_whose_clock_changed_are_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, waits_s: list[float]
+) -> None:
     made = iter([session(1, CHANGED)] * 3)
     with pytest.raises(
         HarnessError, match="changed: empty calls take 7.0 us longer; use a device on which nobody else"
     ):
         measured_in(monkeypatch, "quick", lambda: next(made))
+    assert waits_s == [1.0, 2.0]
 
 
 def test_a_clock_that_changes_only_beside_the_candidate_is_its_failure(monkeypatch: pytest.MonkeyPatch) -> None:
