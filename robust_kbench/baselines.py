@@ -31,7 +31,7 @@ compiled = each_shape if torch.cuda.is_available() else every_shape
 
 
 def baselines_for(task: LoadedTask, tier: Tier) -> list[Submission]:
-    """What the candidate is measured against: everything; on tier quick eager alone, and what stands in for it."""
+    """List what the candidate is measured against: everything; on tier quick eager alone, and what stands in for it."""
     eager = _baseline(task, EAGER, "reference.py::reference")
     named = [_baseline(task, name, entry) for name, entry in task.spec.baselines.items()]
     if tier == "quick":

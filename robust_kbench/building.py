@@ -40,7 +40,7 @@ class Building:
             self._begun.append((submission, self._thread.submit(self._build, submission)))
 
     def take(self, submission: Submission) -> Future[Contestant] | None:
-        """What was begun of `submission`, once; None where nothing was."""
+        """Take the build of `submission` that has begun, once; None where none has."""
         begun = next((future for each, future in self._begun if each is submission), None)
         self._begun = [each for each in self._begun if each[0] is not submission]
         return begun

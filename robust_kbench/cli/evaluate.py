@@ -102,7 +102,7 @@ def evaluate(
 
 
 def _key() -> PrivateKey | None:
-    """Of this user, if there is one: a wrong file is told before anything takes minutes."""
+    """Read the key of this user, if there is one: a wrong file is told before anything takes minutes."""
     from robust_kbench.signing import host_key
 
     return host_key()

@@ -60,17 +60,17 @@ def torch_folder() -> Path:
 
 
 def needs_torch(source: str) -> bool:
-    """Whether the source includes a header of torch or pybind11."""
+    """Tell if the source includes a header of torch or pybind11."""
     return re.search(r'#\s*include\s*[<"](?:torch|ATen|c10|pybind11)/', source) is not None
 
 
 def needs_whole(source: str) -> bool:
-    """Whether the source names something that only torch's own headers have."""
+    """Tell if the source names something that only torch's own headers have."""
     return _WHOLE.search(source) is not None
 
 
 def may_need_whole(log: str) -> bool:
-    """Whether a compiler's errors look as if our header were at fault: then compile again with torch's own."""
+    """Tell if a compiler's errors look as if our header were at fault: then compile again with torch's own."""
     return _MISSING.search(log) is not None
 
 

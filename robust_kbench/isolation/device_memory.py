@@ -25,7 +25,7 @@ def is_short(call_bytes: int) -> bool:
 
 
 def stays_short(call_bytes: int) -> bool:
-    """The same after a worker's end: the driver takes a moment to tidy up."""
+    """Tell the same after a worker's end: the driver takes a moment to tidy up."""
     deadline = time.monotonic() + _LONGEST_S
     while is_short(call_bytes):
         if time.monotonic() > deadline:

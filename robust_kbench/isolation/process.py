@@ -499,7 +499,7 @@ class Worker:
 
 
 def _name_of(number: int) -> str:
-    """Of a signal; those of real time have none."""
+    """Name a signal; those of real time have no name."""
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
 
 

@@ -55,7 +55,7 @@ def compile_extension(sources: Mapping[str, str], folder: Path, attempt: Attempt
 
 
 def needs_whole(source: str) -> bool:
-    """Whether the source names something that only torch's own headers have, or that means something else there."""
+    """Tell if the source names something that only torch's own headers have, or that means something else there."""
     return _WHOLE.search(source) is not None
 
 

@@ -5,6 +5,7 @@ catalogue: [T22]
 aim: time
 stopped_by: [drift]
 twin: cuda_once
+outdated: true
 """
 
 import torch
