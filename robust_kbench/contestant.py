@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,8 +72,8 @@ class Contestant:
         `memory_bytes`: of its own, where its calls take more than others do. For the others see `load`. Raises
         WorkerCrashed or WorkerTimedOut when the submission cannot be imported.
         """
-        worker = self.open(pool, arena, device, dtype, built, memory_bytes)
-        self.load(worker, device, dtype, built, heap_bytes, padding_bytes)
+        worker = self.open(pool, arena, device, [dtype], built, memory_bytes)
+        self.load(worker, device, [dtype], built, heap_bytes, padding_bytes)
         return worker
 
     def open(
@@ -81,51 +81,67 @@ class Contestant:
         pool: WarmPool,
         arena: Slots,
         device: Device,
-        dtype: FloatDType,
+        dtypes: Sequence[FloatDType],
         built: Built | None = None,
         memory_bytes: int = 0,
     ) -> Worker:
-        """A fresh worker with nothing loaded; the caller closes it."""
-        built = built or self.built[dtype]
+        """A fresh worker with nothing loaded, for artefacts of `dtypes`; the caller closes it."""
+        artefacts = [built] if built else [self.built[dtype] for dtype in dtypes]
         allowance = Allowance(
-            allow_processes=built.compiles_at_run_time,
+            allow_processes=artefacts[0].compiles_at_run_time,
             gpu=device.kind == "cuda",
             # What is never timed may use every core.
-            core=None if built.execution == "emulated" else device.worker_core,
-            readable=built.folders,
+            core=None if artefacts[0].execution == "emulated" else device.worker_core,
+            readable=tuple(dict.fromkeys(folder for artefact in artefacts for folder in artefact.folders)),
         )
         if memory_bytes > allowance.memory_bytes:
             allowance = replace(allowance, memory_bytes=memory_bytes)
-        return pool.start(built.flavour, arena, allowance)
+        return pool.start(artefacts[0].flavour, arena, allowance)
 
     def load(
         self,
         worker: Worker,
         device: Device,
-        dtype: FloatDType,
+        dtypes: Sequence[FloatDType],
         built: Built | None = None,
         heap_bytes: int = 0,
         padding_bytes: int = 0,
     ) -> None:
-        """Load the artefact of `dtype`, or `built`, into a worker, which is closed if that fails.
+        """Load the artefacts of `dtypes`, or `built`, into a worker, which is closed if that fails.
 
         `heap_bytes`: of its heap, whose pages are there before the first call. `padding_bytes`: by how much its
         addresses differ from those that it inherits. Raises WorkerCrashed or WorkerTimedOut.
         """
-        built = built or self.built[dtype]
+        memory = {"heap_bytes": heap_bytes, "padding_bytes": padding_bytes}
         try:
             # What is never timed can have the core on which the judge would wait.
-            spin = device.handshake == "spin" and built.execution == "native"
-            memory = {"heap_bytes": heap_bytes, "padding_bytes": padding_bytes}
-            request = built.load_request(device.kind) | {"precision": self.precision} | memory
-            if built.execution == "native" and built.path.suffix == ".so":
-                request["path"] = str(_copied(built.path, worker.scratch))
-            answer = worker.load(request, spin=spin, timeout_s=LOAD_TIMEOUT_S)
-            if isinstance(answer, Raised):
-                raise WorkerCrashed(f"{answer} (while it was imported)", worker.log)
+            spin = device.handshake == "spin" and self.execution == "native"
+            artefacts = list(self._artefacts(dtypes, built))
+            # All are copied before any is loaded: its code may put a link where the next one goes.
+            paths = [self._path_in(worker, artefact, served[0]) for artefact, served in artefacts]
+            for (artefact, served), path in zip(artefacts, paths, strict=True):
+                request = {**artefact.load_request(device.kind), **memory, "precision": self.precision}
+                request |= {"path": str(path), "dtypes": served}
+                answer = worker.load(request, spin=spin, timeout_s=LOAD_TIMEOUT_S)
+                if isinstance(answer, Raised):
+                    raise WorkerCrashed(f"{answer} (while it was imported)", worker.log)
         except BaseException:
             worker.close()
             raise
+
+    def _path_in(self, worker: Worker, artefact: Built, dtype: FloatDType) -> Path:
+        """The file that a worker loads."""
+        is_copied = artefact.execution == "native" and artefact.path.suffix == ".so"
+        return _copied(artefact.path, worker.scratch / dtype) if is_copied else artefact.path
+
+    def _artefacts(self, dtypes: Sequence[FloatDType], built: Built | None) -> Iterator[tuple[Built, list[FloatDType]]]:
+        """Artefacts that differ, and the dtypes that each serves."""
+        if built is not None:
+            yield built, list(dtypes)
+            return
+        for path in dict.fromkeys(self.built[dtype].path for dtype in dtypes):
+            served = [dtype for dtype in dtypes if self.built[dtype].path == path]
+            yield self.built[served[0]], served
 
 
 def _copied(artefact: Path, folder: Path) -> Path:
@@ -134,6 +150,7 @@ def _copied(artefact: Path, folder: Path) -> Path:
     Every call fetches its code from memory, and where that lies decides what it costs. Workers that map the same file
     share the place, and so all sessions do: a build of the same code differed by 0.1 us, however often it was measured.
     """
+    folder.mkdir(exist_ok=True)
     return Path(shutil.copy(artefact, folder / artefact.name))
 
 
@@ -154,8 +171,8 @@ def build(
         target.mkdir(parents=True)
         return cuda.emulate(submission, task, dtype, target, checked=True)
 
-    # A torch extension finds out at run time what it is called with.
-    distinct = dtypes[:1] if submission.abi == "torch" else dtypes
+    # Python and a torch extension find out at run time what they are called with.
+    distinct = dtypes if submission.abi in ("c", "launch") else dtypes[:1]
     with ThreadPoolExecutor(_BUILD_THREADS) as threads:
         built = dict(zip(distinct, threads.map(build_one, distinct), strict=True))
     every = {dtype: built.get(dtype, built[distinct[0]]) for dtype in dtypes}

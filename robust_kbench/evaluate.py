@@ -60,6 +60,7 @@ from robust_kbench.timing.calibration import CLOCK_ERROR_NS
 from robust_kbench.timing.floor import task_floor
 from robust_kbench.timing.measure import Measured, measure
 from robust_kbench.timing.opening import Opening
+from robust_kbench.timing.plan import plan_for
 
 _SEED_BITS = 53
 
@@ -215,9 +216,9 @@ class _Run:
             if is_timed and self._device.kind == "cuda":
                 contestants = self._contestants(candidate)
                 # Not at tier final, which needs the device's memory for a large case before that.
-                is_ahead = self._tier != "final"
+                turns = 0 if self._tier == "final" else plan_for(self._tier, self._device.kind).sessions
                 opening = Opening(
-                    self._task.spec, contestants, suite.timed, self._pool, self._device, is_ahead=is_ahead
+                    self._task.spec, contestants, suite.timed, self._pool, self._device, turns_ahead=turns
                 )
                 stack.callback(opening.close)
                 ahead = contestants, opening

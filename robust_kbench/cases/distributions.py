@@ -115,9 +115,9 @@ def make_uneven(
     if not values.dim():
         return values
     if forms[number] == "levels":
-        return values.add_(_levels(values.shape[-1], generator).to(values.device))
+        return values.add_(_levels(values.shape[-1], generator, values.device))
     if forms[number] == "shades":
-        return values.mul_(_SHADED).add_(_shades(values.shape[-1], generator).to(values.device))
+        return values.mul_(_SHADED).add_(_shades(values.shape[-1], generator, values.device))
     sizes = (*values.shape[:-1], 1) if forms[number] == "rows" else values.shape[-1:]
     orders = torch.randint(lowest, (0 if stays_small else -lowest) + 1, sizes, generator=generator)
     period = int(torch.randint(1, _MAX_PERIOD + 1, (), generator=generator))
@@ -126,28 +126,33 @@ def make_uneven(
     return values.mul_(orders.float().exp2_().to(values.device))
 
 
-def _levels(count: int, generator: torch.Generator) -> torch.Tensor:
+def _levels(count: int, generator: torch.Generator, place: torch.device) -> torch.Tensor:
     """What is added to each of `count` columns. A sum of exponentials hardly feels a factor, and feels this."""
-    places = torch.arange(count)
     period, parts = (2 * int(torch.randint(1, _MAX_PERIOD // 2 + 1, (), generator=generator)) for _ in range(2))
     repeating, stretching = (torch.rand(each, generator=generator) * _LOWEST_LEVEL for each in (period, parts))
-    return repeating[places % period] + stretching[places * parts // max(count, 1)]
+    return _along(count, repeating, stretching, place)
 
 
-def _shades(count: int, generator: torch.Generator) -> torch.Tensor:
+def _along(count: int, repeating: torch.Tensor, stretching: torch.Tensor, place: torch.device) -> torch.Tensor:
+    """Lay out `count` numbers on `place`: one that repeats itself, and one that goes by stretches."""
+    places = torch.arange(count, device=place)
+    stretches = places * len(stretching) // max(count, 1)
+    return repeating.to(place)[places % len(repeating)] + stretching.to(place)[stretches]
+
+
+def _shades(count: int, generator: torch.Generator, place: torch.device) -> torch.Tensor:
     """What is added to each of `count` columns: repeating and stretching as levels do, and as large as values are.
 
     All periods are even and half of them powers of two, as the steps mostly are of who looks at some columns only.
     What repeats itself has a mean of zero, and all stretches the same sign. Of either sign they would lead a sum, or a
     sum of products, far away and back again, and its order would decide what is left. Squares differ the more.
     """
-    places = torch.arange(count)
     period, parts = (_some_period(generator) for _ in range(2))
     repeating = (2 * torch.rand(period, generator=generator) - 1) * _SHADE
     repeating -= repeating.mean()
     sign = 2 * int(torch.randint(2, (), generator=generator)) - 1
     stretching = torch.rand(parts, generator=generator).square() * _LONG_SHADE * sign
-    return repeating[places % period] + stretching[places * parts // max(count, 1)]
+    return _along(count, repeating, stretching, place)
 
 
 def _some_period(generator: torch.Generator) -> int:

@@ -38,12 +38,20 @@ class Attempt:
     """`run` comes first; the others say more about a case that is right so far. All raise Unsupported."""
 
     def __init__(
-        self, task: Task, contestant: Contestant, calls: Calls, judge: Judge, watch: Stopwatch, case: Case
+        self,
+        task: Task,
+        contestant: Contestant,
+        calls: Calls,
+        judge: Judge,
+        watch: Stopwatch,
+        case: Case,
+        inputs: Inputs | None = None,
     ) -> None:
+        """`inputs`: the values of `case`, if they have been drawn already."""
         self._task, self._contestant, self._calls = task, contestant, calls
         self._judge, self._watch, self._case = judge, watch, case
         with watch.measure("inputs"):
-            self.inputs = make_inputs(task, case)
+            self.inputs = make_inputs(task, case) if inputs is None else inputs
         self._results: list[CaseResult] = []
         self._limits: Limits = {}
         self.seen: list[Observation] = []

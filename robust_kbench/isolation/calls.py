@@ -201,6 +201,7 @@ class Caller(Placing):
         request: dict[str, object] = {
             "outputs": [slot.describe() for slot in outputs.values()],
             "axes": list(case.axes.values()),
+            "dtype": case.dtype,
         }
         if emulation is not None:
             tensors = {name: item.slot for name, item in placed.items()} | outputs

@@ -129,6 +129,7 @@ class DeviceCaller(Placing):
             "inputs": described,
             "outputs": [slot.describe() for slot in slots.values()],
             "axes": list(case.axes.values()),
+            "dtype": case.dtype,
         }
         try:
             seen = (
@@ -156,7 +157,8 @@ class DeviceCaller(Placing):
         )
         flags = {"ends": False, "waits": False, "empty": True, "events": False}
         try:
-            seen = self._gated(call, {**flags, "inputs": [], "outputs": [], "axes": []}, b"")
+            nothing: dict[str, object] = {"inputs": [], "outputs": [], "axes": [], "dtype": case.dtype}
+            seen = self._gated(call, {**flags, **nothing}, b"")
             worker.check_parked()
             return seen
         except BaseException as error:

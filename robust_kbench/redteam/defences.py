@@ -97,7 +97,7 @@ def _no_fresh_values() -> AbstractContextManager[None]:
         (session.TimingSession, "_draw", _draw_once),
         (bank, "_FILLING", 0.0),
         (session.TimingSession, "_check_values", lambda self, distribution: None),
-        (session.TimingSession, "_check_spot", lambda self, kind: None),
+        (session.TimingSession, "_check_spot", lambda *_: None),
         (session.TimingSession, "_verify", _verify_none),
         (Slots, "begin", _begin_at_the_start),
     )

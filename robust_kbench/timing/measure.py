@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import secrets
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from time import sleep
@@ -16,12 +18,13 @@ from robust_kbench.cases.bank import Bank
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.errors import HarnessError
+from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.observation import Observation, Way
 from robust_kbench.schema.record import MAX_FOREIGN_LOAD, CaseResult, Session, Tier, Timing
 from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
@@ -37,6 +40,9 @@ _PATIENCE = 2  # sessions that stay loaded however often they are repeated: the 
 _REPEATS: dict[Tier, int] = {"quick": 0, "full": 6, "final": 6}
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 16.0  # before a loaded session is repeated: others that come mostly go soon
 _CONFIRMATIONS = 2  # sessions that may take the place of one in which the worker seemed to dawdle
+_MOST_SHARE, _BANK_FOOTPRINTS = 0.25, 12
+"""Share of a device's memory for streams of values, which take up to so many times what a call of the case does."""
+_DRAWING_THREADS = 4
 _CALL_TIMEOUT_S = 180.0  # a compiled baseline compiles during its first call
 
 Doubt = Callable[[Sequence[Observation]], bool]
@@ -77,30 +83,31 @@ def measure(
     `opening`: workers that are open already, and the arena; it is closed. `measured`: gets the results, and what there
     is of them where an error is raised.
 
-    On a CUDA device, where a context takes longer to create than a session lasts, cases of one dtype are measured in
-    turn by the same workers.
+    On a CUDA device, where a context takes longer to create than a session lasts, cases are measured in turn by the
+    same workers.
     """
     measured = measured or Measured()
     plan = plan_for(tier, device.kind)
     dealt = secrets.randbelow(len(spot_checks.KINDS))  # nobody knows what is looked at in which case
     with closing(opening or Opening(task, contestants, cases, pool, device)) as opening:
 
-        def session(number: int, turn: int, bank: Bank) -> TimingSession:
+        def session(number: int, bank: Bank, turn: int, ways: Mapping[str, Way] | None) -> TimingSession:
             return TimingSession(
                 task, cases[number], contestants, plan,
                 judge=judge, bank=bank, pool=pool, device=device, arena=opening.arena, watch=watch,
                 timeout_s=_CALL_TIMEOUT_S,
                 is_first=turn == 0,
+                known_ways=ways,
                 distributions=_share(task.distributions, number + dealt, turn, tier, len(cases), plan.sessions),
                 spots=spot_checks.due(tier, number + dealt, turn, len(cases)),
             )  # fmt: skip
 
         with machine_lock.quiet():
             done = 0
-            for group in _groups(cases, device):
+            for group in _groups(task, cases, device):
                 progress("timed bindings", done, len(cases))
                 bindings = [
-                    _Binding(cases[number], plan, partial(session, number, bank=_bank(task, cases[number], device)))
+                    _Binding(cases[number], plan, partial(session, number, _bank(task, cases[number], device)))
                     for number in group
                 ]
                 _measure_together(bindings, opening, _REPEATS[tier], measured, is_doubtful)
@@ -125,12 +132,20 @@ def _share(
     return distributions[((number if tier == "quick" else number + turn) % count) :: count]
 
 
-def _groups(cases: Sequence[Case], device: Device) -> list[list[int]]:
-    """Numbers of the cases that are measured by the same workers."""
+def _groups(task: Task, cases: Sequence[Case], device: Device) -> list[list[int]]:
+    """Numbers of the cases that are measured by the same workers: as many as there is room for streams of values."""
     if device.kind == "cpu":
         return [[number] for number in range(len(cases))]
-    dtypes = dict.fromkeys(case.dtype for case in cases)
-    return [[number for number, case in enumerate(cases) if case.dtype == dtype] for dtype in dtypes]
+    groups: list[list[int]] = [[]]
+    left_bytes = room_bytes = int(_MOST_SHARE * (device.free_bytes() or 0))
+    for number, case in enumerate(cases):
+        bank_bytes = _BANK_FOOTPRINTS * case_footprint(task, case)
+        if groups[-1] and bank_bytes > left_bytes:
+            groups.append([])
+            left_bytes = room_bytes
+        groups[-1].append(number)
+        left_bytes -= bank_bytes
+    return groups
 
 
 def _bank(task: Task, case: Case, device: Device) -> Bank:
@@ -143,9 +158,15 @@ class _Binding:
 
     case: Case
     plan: Plan
-    session: Callable[[int], TimingSession]
+    session: Callable[[int, Mapping[str, Way] | None], TimingSession]
     sessions: list[Session] = field(default_factory=list)
     logs: list[list[float]] = field(default_factory=list)
+    ways: Mapping[str, Way] | None = None
+    """How calls have ended in the latest session."""
+
+    def next_session(self) -> TimingSession:
+        """The session of the next turn, or of the same one anew."""
+        return self.session(len(self.sessions), self.ways)
 
     @property
     def is_due(self) -> bool:
@@ -156,13 +177,23 @@ class _Binding:
 def _measure_together(
     bindings: Sequence[_Binding], opening: Opening, repeats: int, measured: Measured, is_doubtful: Doubt
 ) -> None:
-    """One session of each after the other, until none is due. All of a turn have the same workers, if all goes well."""
+    """One session of each after the other, until none is due. All of a turn have the same workers, if all goes well.
+
+    In random order: workers have done more and more, as a turn goes on. While a session runs, values of the next one's
+    checks are drawn.
+    """
     while due := [binding for binding in bindings if binding.is_due]:
-        sessions = [binding.session(len(binding.sessions)) for binding in due]
-        with _Shared(opening.take(due[0].case.dtype)) as shared:
+        random.SystemRandom().shuffle(due)
+        sessions = [binding.next_session() for binding in due]
+        with ExitStack() as stack:
+            shared = stack.enter_context(_Shared(opening.take()))
+            threads = ThreadPoolExecutor(_DRAWING_THREADS)
+            stack.callback(threads.shutdown, cancel_futures=True)
             if len(due) > 1 or shared.workers is not None:
                 shared.start(sessions)
-            for binding, session in zip(due, sessions, strict=True):
+            for number, (binding, session) in enumerate(zip(due, sessions, strict=True)):
+                for soon in sessions[number : number + 2]:
+                    soon.draw_ahead(threads)
                 _measure_once(binding, session, shared, repeats, measured, is_doubtful)
                 if measured.failure:
                     return
@@ -194,7 +225,8 @@ class _Shared:
         """Have them load what they need, after each session has looked at the idle device."""
         for session in sessions:
             session.look_at_the_idle_device()
-        self.workers = sessions[0].start(self.workers)
+        dtypes = dict.fromkeys(session.dtype for session in sessions)
+        self.workers = sessions[0].start(self.workers, list(dtypes))
 
     def run(self, session: TimingSession) -> SessionResult:
         """Run a session with these workers, or with its own where one of these has died."""
@@ -223,7 +255,7 @@ def _measure_once(
         is_shared = bool(left)
         if not is_shared:
             shared.close()
-        session = left.pop() if is_shared else binding.session(len(binding.sessions))
+        session = left.pop() if is_shared else binding.next_session()
         try:
             return shared.run(session) if is_shared else session.run()
         except Exception:
@@ -243,6 +275,7 @@ def _measure_once(
         return
     binding.sessions.append(result.as_record(repeated))
     binding.logs.append(result.logs())
+    binding.ways = result.ways
     measured.clocks.add(result.clock)
 
 

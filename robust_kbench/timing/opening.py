@@ -12,15 +12,16 @@ from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calling import open_arena
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.task import FloatDType, Task
+from robust_kbench.schema.task import Task
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.workers import Workers
 
 _MOST_SHARE = 0.25
+_CONTEXT_BYTES = 600 << 20
 
 
 class Opening:
-    """The arena of all timed calls, and the workers of the first session of each dtype, as far as memory allows."""
+    """The arena of all timed calls, and the workers of the first turns, as far as memory allows."""
 
     def __init__(
         self,
@@ -30,34 +31,33 @@ class Opening:
         pool: WarmPool,
         device: Device,
         *,
-        is_ahead: bool = False,
+        turns_ahead: int = 0,
     ) -> None:
-        """`is_ahead`: begin to open workers now, in a thread. Else the arena is all that there is."""
+        """`turns_ahead`: begin to open the workers of so many turns now, in a thread."""
         self._contestants, self._pool, self._device = contestants, pool, device
+        self._dtypes = list(dict.fromkeys(case.dtype for case in cases))
         size_bytes = max(spot_checks.footprint(task, case) for case in cases)
         self.arena: Slots = open_arena(device, size_bytes, device.pool_bytes)
         self._is_closed = False
-        self._workers: dict[FloatDType, Workers] = {}
+        self._workers: list[Workers] = []
         self._thread: threading.Thread | None = None
-        if is_ahead and device.kind == "cuda":
-            dtypes = list(dict.fromkeys(case.dtype for case in cases))
-            for dtype in dtypes:  # in this thread: a warm process dies with the one that has started it
-                for contestant in contestants:
-                    contestant.warm_up(pool, device, dtype)
+        if turns_ahead and device.kind == "cuda":
+            for contestant in contestants:  # in this thread: a warm process dies with the one that has started it
+                contestant.warm_up(pool, device, self._dtypes[0])
             share_bytes = int(_MOST_SHARE * (device.free_bytes() or 0))
-            most = share_bytes // (len(contestants) * self.arena.size_bytes)
-            self._thread = threading.Thread(target=self._open, args=(dtypes[:most],), daemon=True)
+            most = share_bytes // (len(contestants) * (self.arena.size_bytes + _CONTEXT_BYTES))
+            self._thread = threading.Thread(target=self._open, args=(min(turns_ahead, most),), daemon=True)
             self._thread.start()
 
-    def take(self, dtype: FloatDType) -> Workers | None:
-        """Workers of `dtype` that are open, for one session; the caller closes them. None where there are none."""
+    def take(self) -> Workers | None:
+        """Workers that are open, for one turn; the caller closes them. None where there are none."""
         self._wait()
-        return self._workers.pop(dtype, None)
+        return self._workers.pop(0) if self._workers else None
 
     def close(self) -> None:
         """End the workers that nobody has taken, and give the arena back. May be called twice."""
         self._wait()
-        for workers in self._workers.values():
+        for workers in self._workers:
             workers.close()
         self._workers.clear()
         if not self._is_closed:
@@ -69,14 +69,14 @@ class Opening:
             self._thread.join()
             self._thread = None
 
-    def _open(self, dtypes: Sequence[FloatDType]) -> None:
-        for dtype in dtypes:
+    def _open(self, turns: int) -> None:
+        for turn in range(turns):
             workers = Workers(self._pool, self._device, self.arena)
             with ExitStack() as stack:
                 stack.callback(workers.close)
                 with suppress(Exception):  # the session that needs them tries again, and says why it fails
-                    workers.open(self._contestants, dtype)
+                    workers.open(self._contestants, self._dtypes)
                     stack.pop_all()
-                    self._workers[dtype] = workers
-            if dtype not in self._workers:
+                    self._workers.append(workers)
+            if len(self._workers) <= turn:
                 return

@@ -74,9 +74,9 @@ PLANS: dict[Tier, Plan] = {
 }
 DEVICE_PLANS: dict[Tier, Plan] = {
     "full": Plan(
-        sessions=5, min_rounds=10, max_rounds=40, max_seconds=0.5, warm_up_seconds=0.1, more_sessions=2,
-        session_precision=0.015,
+        sessions=5, min_rounds=8, max_rounds=24, max_seconds=0.3, warm_up_rounds=2, warm_up_seconds=0.05,
+        more_sessions=2, session_precision=0.015,
     )
 }  # fmt: skip
-"""On a CUDA device ten rounds know a median to 0.5 %, while sessions of fresh workers differ by 1 %, and what they do
+"""On a CUDA device eight rounds know a median to 0.5 %, while sessions of fresh workers differ by 1 %, and what they do
 beside the rounds takes longer. The device is warm from the checks, and from the sessions before."""

@@ -46,7 +46,7 @@ from robust_kbench.schema.record import (
     REPLACED_BASELINE,
     WIDE,
 )
-from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, Task
+from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, FloatDType, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.calibration import Calibration
@@ -75,6 +75,7 @@ What equal workers differ by must hold what other values make of a call, as the 
 """
 
 _Check = Callable[[], None]
+_Draw = Callable[[], Inputs]
 
 
 class TimingSession:
@@ -97,12 +98,14 @@ class TimingSession:
         distributions: Sequence[Distribution],
         spots: Sequence[spot_checks.Kind] = (),
         is_first: bool = True,
+        known_ways: Mapping[str, Way] | None = None,
     ) -> None:
         """`distributions`: those that are checked here, in calls that are not timed; `spots`: what else is.
 
         `is_first`: the first session of each case also judges what baselines return in their first and last calls.
+        `known_ways`: how each contestant's calls have ended in an earlier session.
         """
-        self._is_first = is_first
+        self._is_first, self._known_ways = is_first, known_ways
         self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
         self._contestants = list(contestants)
         self._distributions, self._spots = distributions, spots
@@ -120,24 +123,25 @@ class TimingSession:
         self._unlaunched = self._held_up = 0
         self._spent_s = 0.0
         self._is_sampling = False
-        self._drawing: ThreadPoolExecutor | None = None
+        self._checks: list[_Check] | None = None
+        self._empty_events_ns: dict[str, list[int]] = {}
         self._calibration = Calibration() if device.kind == "cuda" else None
         self._result = SessionResult(
             {contestant.name: [] for contestant in self._contestants}, self._calibration, self._ways
         )
 
-    def start(self, workers: Workers | None = None) -> Workers:
-        """Start workers, which may serve several sessions of one dtype; the caller closes them.
+    def start(self, workers: Workers | None = None, dtypes: Sequence[FloatDType] = ()) -> Workers:
+        """Start workers, which may serve several sessions; the caller closes them.
 
-        `workers`: those that are open already.
+        `workers`: those that are open already. `dtypes`: those of all these sessions.
         """
         is_open = workers is not None
-        workers = workers or Workers(self._pool, self._device, self._arena)
+        workers, dtypes = workers or Workers(self._pool, self._device, self._arena), dtypes or [self._case.dtype]
         try:
             if not is_open:
-                workers.open(self._contestants, self._case.dtype)
+                workers.open(self._contestants, dtypes)
             call_nothing = None if self._calibration is None else self._constant_ns
-            workers.load(self._case.dtype, self._heap_bytes(), call_nothing)
+            workers.load(dtypes, self._heap_bytes(), call_nothing)
         except BaseException:
             workers.close()
             raise
@@ -157,6 +161,7 @@ class TimingSession:
         if self._calibration is not None:
             self._calibration.nothing = workers.constants_ns
             self._result.drift = ClockDrift(workers.constants_ns)
+            self._empty_events_ns = workers.empty_events_ns
         for name, error in workers.failures.items():
             self._give_up(name, str(error))
         if CANDIDATE not in self._workers:
@@ -164,9 +169,6 @@ class TimingSession:
         with ExitStack() as stack:
             stack.enter_context(self._device.pinned())
             stack.enter_context(_no_garbage_collection())
-            if self._calibration is not None:  # whose clock does not feel another thread of the judge's
-                self._drawing = ThreadPoolExecutor(1)
-                stack.callback(self._drawing.shutdown, cancel_futures=True)
             before = workers.others_seconds()
             started = time.monotonic()
             try:
@@ -181,9 +183,19 @@ class TimingSession:
         return self._result
 
     @property
+    def dtype(self) -> FloatDType:
+        """The dtype of its case."""
+        return self._case.dtype
+
+    @property
     def so_far(self) -> SessionResult:
         """What it has brought to light, also where `run` raises an error."""
         return self._result
+
+    def draw_ahead(self, threads: ThreadPoolExecutor) -> None:
+        """Begin to draw the values of calls that only check, in other threads: the gate's clock does not feel them."""
+        if self._calibration is not None and self._checks is None:
+            self._checks = self._drawn_checks(lambda draw: threads.submit(draw).result)
 
     def look_at_the_idle_device(self) -> None:
         """Measure the judge's own work on a CUDA device before there is anybody to disturb it."""
@@ -207,11 +219,7 @@ class TimingSession:
         return min(_HEAP_CALLS * case_footprint(self._task, self._case), _MAX_HEAP_BYTES)
 
     def _measure(self) -> None:
-        checks: list[_Check] = [
-            *(partial(self._check_values, self._to_be_drawn(name)) for name in self._distributions),
-            *(partial(self._check_spot, kind) for kind in self._spots),
-        ]
-        self._random.shuffle(checks)
+        checks = self._drawn_checks(lambda draw: draw) if self._checks is None else self._checks
         self._first_calls()
         self._choose_ways()
         self._warm_up(checks)
@@ -227,6 +235,30 @@ class TimingSession:
             self._untimed_call(contestant)
         if self._result.drift.is_too_large and not self._result.failure:
             self._find_out_why_the_clock_drifts()
+
+    def _drawn_checks(self, begin: Callable[[_Draw], _Draw]) -> list[_Check]:
+        """Calls that only check, in random order; `begin` makes of what draws their values what hands them over."""
+        dense = self._candidate.abi == "c"
+        spots = [
+            (kind, spot_checks.draw(self._task, self._case, kind, dense=dense, source=self._random))
+            for kind in self._spots
+        ]
+        checks: list[_Check] = [
+            *(partial(self._check_values, case, begin(self._values(case))) for case in self._cases_to_check()),
+            *(partial(self._check_spot, kind, case, begin(self._values(case))) for kind, case in spots if case),
+        ]
+        self._random.shuffle(checks)
+        return checks
+
+    def _cases_to_check(self) -> list[Case]:
+        """Those with a seed that goes into the record, so that calls can be repeated."""
+        return [
+            self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
+            for distribution in self._distributions
+        ]
+
+    def _values(self, case: Case) -> _Draw:
+        return lambda: make_inputs(self._task, case)
 
     def _first_calls(self) -> None:
         """Each is judged in full. What a first call costs, compiling included, is told and never scored."""
@@ -289,6 +321,11 @@ class TimingSession:
         if self._task.is_random:
             self._go_by_the_wall_clock()
             return
+        known = self._known_ways or {}
+        if set(known) >= set(self._ways) and "wall" not in known.values():
+            self._ways.update({name: known[name] for name in self._ways})
+            self._calibrate()
+            return
         for contestant in self._in_random_order():
             taken = [ns for _ in range(_WAY_CALLS) if (ns := self._untimed_call(contestant)) is not None]
             if not taken and contestant.name in self._workers and not self._result.failure:
@@ -317,8 +354,11 @@ class TimingSession:
         self._result.drift.begin_phase()
         for way in set(self._ways.values()):
             self._calibration.empty[way] = [seen.elapsed_ns for seen in self._empty_calls(way)]
-        empty = [self._calibrating_call("word", with_events=True) for _ in range(_EMPTY_CALLS)]
-        self._calibration.empty_events = [seen.event_ns for seen in empty if seen.event_ns]
+        trusted = self._trusted.name
+        if not self._empty_events_ns.get(trusted):
+            empty = [self._calibrating_call("word", with_events=True) for _ in range(_EMPTY_CALLS)]
+            self._empty_events_ns[trusted] = [seen.event_ns for seen in empty if seen.event_ns]
+        self._calibration.empty_events = self._empty_events_ns[trusted]
         self._result.drift.begin_phase()  # what follows may be samples
 
     def _empty_calls(self, way: Way) -> list[Observation]:
@@ -495,28 +535,17 @@ class TimingSession:
         with self._watch.measure("inputs"):
             return case, self._bank.draw(case)
 
-    def _to_be_drawn(self, distribution: Distribution) -> Callable[[], tuple[Case, Inputs]]:
-        """Values from a seed that goes into the record, so that calls can be repeated; drawn ahead if possible."""
-        case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
-
-        def draw() -> tuple[Case, Inputs]:
-            return case, make_inputs(self._task, case)
-
-        return draw if self._drawing is None else self._drawing.submit(draw).result
-
-    def _check_values(self, drawn: Callable[[], tuple[Case, Inputs]]) -> None:
+    def _check_values(self, case: Case, drawn: _Draw) -> None:
         with self._watch.measure("inputs"):
-            case, inputs = drawn()
+            inputs = drawn()
         candidate = self._candidate
         self._settle(candidate, inputs, self._call(candidate, case, inputs), in_full=True, record=True)
 
-    def _check_spot(self, kind: spot_checks.Kind) -> None:
+    def _check_spot(self, kind: spot_checks.Kind, case: Case, drawn: _Draw) -> None:
         """As checked cases are, with one of the task's properties if it is about those."""
-        is_dense = self._candidate.abi == "c"
-        case = spot_checks.draw(self._task, self._case, kind, dense=is_dense, source=self._random)
-        if case is None:
-            return
-        attempt = Attempt(self._task, self._candidate, self, self._judge, self._watch, case)
+        with self._watch.measure("inputs"):
+            inputs = drawn()
+        attempt = Attempt(self._task, self._candidate, self, self._judge, self._watch, case, inputs)
         attempt.run(searches_defects=False)
         if kind == "repeat" and attempt.is_right:
             attempt.repeat()

@@ -21,7 +21,7 @@ _CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
 
 
 class Workers:
-    """By the names of their contestants, for sessions of one dtype."""
+    """By the names of their contestants."""
 
     def __init__(self, pool: WarmPool, device: Device, arena: Slots) -> None:
         """`arena`: what workers on the cpu device share; on a CUDA device each has one like it."""
@@ -29,6 +29,8 @@ class Workers:
         """Why those did not start that are missing."""
         self.constants_ns: dict[str, list[int]] = {}
         """Times of calls of nothing in each worker before it had loaded anything, by the judge's clock."""
+        self.empty_events_ns: dict[str, list[int]] = {}
+        """What two events show of an empty kernel in workers of trusted contestants: the same for all sessions."""
         self._pool, self._device, self._arena = pool, device, arena
         self._own: list[Slots] = []
         self._random = random.SystemRandom()
@@ -36,14 +38,16 @@ class Workers:
         self._opened: list[tuple[Contestant, Worker]] = []
         self.called: dict[str, Worker] = {}
 
-    def open(self, contestants: Sequence[Contestant], dtype: FloatDType) -> None:
+    def open(self, contestants: Sequence[Contestant], dtypes: Sequence[FloatDType]) -> None:
         """Start a worker for everybody, which opens a CUDA device but has loaded nothing. Raises what is our own fault.
+
+        `dtypes`: those whose artefacts it will be able to load.
 
         In random order: forked workers inherit one address layout, and the first must not always be the same.
         """
         order = self._random.sample(contestants, len(contestants))
         for contestant in order:
-            contestant.warm_up(self._pool, self._device, dtype)
+            contestant.warm_up(self._pool, self._device, dtypes[0])
         arenas = []
         for _ in order:
             arenas.append(self._arena.for_a_worker())
@@ -51,7 +55,7 @@ class Workers:
                 self._own.append(arenas[-1])  # at once: the next one may find no memory
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
             opened = [
-                threads.submit(self._open, contestant, arena, dtype)
+                threads.submit(self._open, contestant, arena, dtypes)
                 for contestant, arena in zip(order, arenas, strict=True)
             ]
         # Before any failure is looked at: none that runs may be left behind.
@@ -59,9 +63,12 @@ class Workers:
         self._opened = [(contestant, future.result()) for contestant, future in zip(order, opened, strict=True)]
 
     def load(
-        self, dtype: FloatDType, heap_bytes: int, call_nothing: Callable[[Worker], list[int]] | None = None
+        self,
+        dtypes: Sequence[FloatDType],
+        heap_bytes: int,
+        call_nothing: Callable[[Worker], list[int]] | None = None,
     ) -> None:
-        """Have all that are open load their artefacts. Raises what is our own fault.
+        """Have all that are open load their artefacts of `dtypes`. Raises what is our own fault.
 
         `call_nothing` measures the constant in the clock of each, before anything is loaded.
         """
@@ -69,7 +76,7 @@ class Workers:
             self.constants_ns = {contestant.name: call_nothing(worker) for contestant, worker in self._opened}
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
             loaded = [
-                (contestant.name, worker, threads.submit(self._load, contestant, worker, dtype, heap_bytes))
+                (contestant.name, worker, threads.submit(self._load, contestant, worker, dtypes, heap_bytes))
                 for contestant, worker in self._opened
             ]
         # One that could not load is closed.
@@ -81,8 +88,8 @@ class Workers:
             except WorkerError as error:
                 self.failures[name] = error
 
-    def _open(self, contestant: Contestant, arena: Slots, dtype: FloatDType) -> Worker:
-        worker = contestant.open(self._pool, arena, self._device, dtype)
+    def _open(self, contestant: Contestant, arena: Slots, dtypes: Sequence[FloatDType]) -> Worker:
+        worker = contestant.open(self._pool, arena, self._device, dtypes)
         if self._device.kind == "cpu":
             return worker
         try:  # without spinning: there are many at once, beside judges that have something to do
@@ -92,9 +99,9 @@ class Workers:
             raise HarnessError(f"a worker cannot open the device: {error}") from None
         return worker
 
-    def _load(self, contestant: Contestant, worker: Worker, dtype: FloatDType, heap_bytes: int) -> None:
+    def _load(self, contestant: Contestant, worker: Worker, dtypes: Sequence[FloatDType], heap_bytes: int) -> None:
         contestant.load(
-            worker, self._device, dtype,
+            worker, self._device, dtypes,
             heap_bytes=heap_bytes,
             # Forked workers inherit one layout of addresses, which would be part of what every session finds.
             padding_bytes=_CACHE_LINE_BYTES * self._random.randrange(_MAX_PADDING_LINES),

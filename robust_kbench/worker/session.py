@@ -49,9 +49,10 @@ class _Session:
         self._words = memoryview(self._control).cast("Q")
         self._arena_fd = fds["arena"]
         self._abi = "destination"
-        self._kernel: Any = None
+        self._kernels: dict[str, Any] = {}
         self._device: Any = None
         self._spin = True
+        self._padding: tuple[object, ...] = ()
 
     def serve(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the judge, who ends us
@@ -73,6 +74,7 @@ class _Session:
         self._arena = self._device.open_memory(self._arena_fd, request)
 
     def _load(self, request: dict[str, Any]) -> None:
+        """Load one artefact, for calls of its dtypes."""
         from robust_kbench.worker import emulated, loaders, precision
 
         self._spin = request["spin"]
@@ -80,10 +82,10 @@ class _Session:
             self._open_device(request)
         os.environ.update(request["environment"])
         precision.set_precision(request["precision"])
-        self._padding = _shift_addresses(request.get("padding_bytes", 0))
+        self._padding = self._padding or _shift_addresses(request.get("padding_bytes", 0))
         _touch_heap(request.get("heap_bytes", 0))
         try:
-            self._kernel = loaders.load(request)
+            self._kernels |= dict.fromkeys(request["dtypes"], loaders.load(request))
             self._abi = request["abi"]
             self._emulator = emulated.Emulator(request["path"]) if request["execution"] == "emulated" else None
             answer: dict[str, Any] = {"outcome": "loaded"}
@@ -112,7 +114,7 @@ class _Session:
         if self._emulator is not None:
             self._emulator.begin(request["emulation"], self._arena)
         try:
-            answer = call.run(self._kernel)
+            answer = call.run(self._kernels[request["dtype"]])
         except BaseException as error:
             answer = _raised(error)
         if self._emulator is not None:
@@ -136,7 +138,7 @@ class _Session:
         call.receive(wire.unpack_scalars(scalars, self._control, wire.SCALARS_OFFSET))
         call.take_turn(*wire.unpack_turn(self._control))
         try:
-            answer = call.launch(self._kernel)
+            answer = call.launch(self._kernels.get(request["dtype"]))  # calls are empty before anything is loaded
         except BaseException as error:
             answer = _raised(error)
         self._answer(nonce, answer)

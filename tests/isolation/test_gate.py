@@ -156,8 +156,9 @@ def gate_without_a_device(log: list[str]) -> Gate:
     }
     made._stamps, made._watching, made._rescuing = torch.zeros(2, dtype=torch.int64), Stream(), Stream()
     made._pieces, made._random = torch.zeros(1, 8, dtype=torch.uint8), random.SystemRandom()
-    made._open = lambda **launch: log.append(f"open-{launch['args'][2].data_ptr() - ARENA.words.data_ptr()}")
-    made._stamp = lambda **launch: log.append("stamp")
+    made._stream = Stream()
+    made._open = lambda *passed: log.append(f"open-{passed[2].data_ptr() - ARENA.words.data_ptr()}")
+    made._stamp = lambda *passed: log.append("stamp")
     made._flush = lambda: log.append("flush")
     gate_: Gate = made
     return gate_
@@ -228,7 +229,7 @@ def test_a_call_whose_host_takes_part_is_ready_before_the_clock_starts_and_ends_
 def test_the_stop_of_the_clock_waits_for_what_is_known_and_the_stamp_is_the_second(noted: list[str]) -> None:
     made: Any = gate_without_a_device(noted)
     stamped: list[Any] = []
-    made._stamp = lambda **launch: stamped.extend(launch["args"])
+    made._stamp = lambda *passed: stamped.extend(passed)
     made.open(ARENA, 7, lambda: None, [], "turn")
     stamp, known = stamped
     assert stamp.data_ptr() == made._stamps[1].data_ptr()

@@ -89,7 +89,7 @@ def worker(request: pytest.FixtureRequest, submit: Submit, pool: WarmPool) -> It
 
 
 def requested(**changes: Any) -> dict[str, Any]:
-    return {"inputs": [{"scalar": "int64"}], "outputs": [], "axes": [], "waits": False, **changes}
+    return {"inputs": [{"scalar": "int64"}], "outputs": [], "axes": [], "dtype": "float32", "waits": False, **changes}
 
 
 def seed(value: int) -> bytes:
@@ -242,11 +242,11 @@ def test_an_answer_of_another_kind_is_a_broken_protocol(worker: Worker) -> None:
 def test_a_worker_may_open_its_device_before_it_loads_anything(submit: Submit, pool: WarmPool) -> None:
     device, arena = open_device("cpu"), Arena(1 << 16)
     built = contestant.build("candidate", submit(LAUNCHING), TASK, ["float32"], device, pool.scratch())
-    worker = built.open(pool, arena, device, "float32")
+    worker = built.open(pool, arena, device, ["float32"])
     try:
         worker.open("cpu", spin=False, timeout_s=LONG_S)
         assert is_stopped(worker)
-        built.load(worker, device, "float32")
+        built.load(worker, device, ["float32"])
         assert seed_of(worker.launch(requested(), TURN, seed(8), within_s=LONG_S)) == "8"
         worker.finish(later())
     finally:

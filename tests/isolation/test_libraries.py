@@ -36,7 +36,7 @@ def test_each_worker_maps_a_library_of_its_own_which_goes_with_it(submit: Submit
         artefact = built.built["float32"].path
         workers = [built.start(pool, arena, device, "float32") for _ in range(2)]
         mapped = [_mapped(worker.pid, artefact.name) for worker in workers]
-        copies = [worker.scratch / artefact.name for worker in workers]
+        copies = [worker.scratch / "float32" / artefact.name for worker in workers]
         same = [copy.read_bytes() == artefact.read_bytes() for copy in copies]
         for worker in workers:
             worker.close()

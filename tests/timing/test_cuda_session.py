@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
-from contextlib import nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -200,19 +201,37 @@ def _much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing_session, "_SETTLING_S", 0.0)
 
 
-def run(caller: Caller, kernels: Mapping[str, int] = KERNELS, plan: Plan = PLAN, **changes: Any) -> SessionResult:
+def run(
+    caller: Caller,
+    kernels: Mapping[str, int] = KERNELS,
+    plan: Plan = PLAN,
+    *,
+    threads: ThreadPoolExecutor | None = None,
+    sessions: int = 1,
+    **changes: Any,
+) -> SessionResult:
+    """The last one of `sessions`, which have the same workers; its checks are drawn ahead by `threads`."""
     contestants: Any = [Contestant(name, kernel_ns) for name, kernel_ns in kernels.items()]
     parts: Any = {"pool": None, "device": caller.device}
     arena = Arena(1 << 20)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timing_session, "open_caller", lambda *_, **__: caller)
-        session = TimingSession(
-            TASK.spec, CASE, contestants, plan,
-            judge=Judge(TASK.spec, Reference(TASK)), bank=Bank(TASK.spec, CASE), arena=arena, watch=Stopwatch(),
-            timeout_s=1.0, **parts, **{"distributions": (), **changes},
-        )  # fmt: skip
+        made = [
+            TimingSession(
+                TASK.spec, CASE, contestants, plan,
+                judge=Judge(TASK.spec, Reference(TASK)), bank=Bank(TASK.spec, CASE), arena=arena, watch=Stopwatch(),
+                timeout_s=1.0, **parts, **{"distributions": (), **changes},
+            )
+            for _ in range(sessions)
+        ]  # fmt: skip
     try:
-        return session.run()
+        if threads is not None:
+            made[0].draw_ahead(threads)
+        if sessions == 1:
+            return made[0].run()
+        made[0].look_at_the_idle_device()
+        with closing(made[0].start()) as workers:
+            return [session.run(workers) for session in made][-1]
     finally:
         arena.close()
         for process in IDLE:
@@ -797,6 +816,38 @@ def test_a_calibration_without_an_answer_is_our_own_failure() -> None:
         run(Caller(crash))
 
 
+def test_how_calls_have_ended_before_is_not_tried_again() -> None:
+    known: dict[str, Way] = {"candidate": "word", "eager": "turn", "control": "turn"}
+    first, again = Caller(), Caller()
+    kernels = {**KERNELS, "candidate": LONG}
+    assert run(first, kernels).ways == run(again, kernels, known_ways=known).ways == known
+    before = [
+        [asked for asked in each.asked if asked.phase == "before" and not asked.is_trusted] for each in (first, again)
+    ]
+    spared = Counter(asked.name for asked in before[0]) - Counter(asked.name for asked in before[1])
+    assert spared == dict.fromkeys(KERNELS, 3)
+
+
+def test_the_wall_clock_is_not_kept_to_for_what_happened_in_an_earlier_session() -> None:
+    known: dict[str, Way] = dict.fromkeys(KERNELS, "wall")
+    assert set(run(Caller(), known_ways=known).ways.values()) == {"turn"}
+
+
+def test_a_contestant_of_which_it_is_not_known_how_calls_end_is_tried() -> None:
+    known: dict[str, Way] = {"candidate": "word", "eager": "turn"}
+    assert set(run(Caller(), known_ways=known).ways.values()) == {"turn"}
+
+
+def test_events_around_an_empty_kernel_are_measured_once_for_all_sessions_of_the_same_workers() -> None:
+    one, two = Caller(), Caller()
+    single, second = run(one), run(two, sessions=2)
+    counted = [sum(asked.is_empty and asked.with_events for asked in caller.asked) for caller in (one, two)]
+    assert counted == [timing_session._EMPTY_CALLS] * 2
+    assert second.calibration is not None
+    assert second.calibration.empty_events
+    assert scored(second) == scored(single)
+
+
 # --- workers and the machine ------------------------------------------------------------------------------------------
 
 
@@ -820,10 +871,11 @@ def test_values_that_are_only_checked_are_drawn_by_another_thread_meanwhile(monk
         return make_inputs(task, case)
 
     monkeypatch.setattr(timing_session, "make_inputs", draw)
-    result = run(Caller(), distributions=("normal", "constant"))
-    assert [name for name, _ in threads] == ["normal", "constant"]
+    with ThreadPoolExecutor(2) as ahead:
+        result = run(Caller(), distributions=("normal", "constant"), threads=ahead)
+    assert sorted(name for name, _ in threads) == ["constant", "normal"]
     assert threading.get_ident() not in {thread for _, thread in threads}
-    assert {each.distribution for each in result.results} == {"normal", "constant"}
+    assert {"normal", "constant"} <= {each.distribution for each in result.results}
     assert result.failure == ""
 
 

@@ -10,20 +10,22 @@ import pytest
 from specimens import make_case, make_task
 
 from robust_kbench.errors import HarnessError
+from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import Session
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import measure as measuring
 from robust_kbench.timing import opening as opening_
 from robust_kbench.timing.measure import Measured, measure
 from robust_kbench.timing.opening import Opening
-from robust_kbench.timing.plan import PLANS
+from robust_kbench.timing.plan import PLANS, plan_for
 from robust_kbench.timing.result import SessionResult
 
 TASK = make_task()
 SHAPES = ({"rows": 8, "cols": 8}, {"rows": 16, "cols": 8}, {"rows": 32, "cols": 8})
 CASES = [make_case(axes=axes, dtype=dtype, role="timed") for axes in SHAPES for dtype in ("float32", "float16")]
 CONTESTANTS: Any = [SimpleNamespace(warm_up=lambda *_: None) for _ in range(2)]
-ARENA_BYTES = 1 << 20
+ARENA_BYTES, CONTEXT_BYTES = 1 << 20, opening_._CONTEXT_BYTES
 
 
 class Arena:
@@ -38,16 +40,17 @@ class Workers:
     """Noted by the test, in the order of their making."""
 
     made: list[Workers]
-    fails: set[str]
-    dead: set[str]
+    fails: set[int]
+    dead: set[int]
+    dtypes: list[str]
 
     def __init__(self, *_: Any) -> None:
-        self.dtype, self.is_closed = "", False
+        self.dtypes, self.is_closed = [], False
         Workers.made.append(self)
 
-    def open(self, contestants: Any, dtype: str) -> None:
-        self.dtype = dtype
-        if dtype in Workers.fails:
+    def open(self, contestants: Any, dtypes: Any) -> None:
+        self.dtypes = dtypes
+        if len(Workers.made) in Workers.fails:
             raise HarnessError("no device")
 
     def close(self) -> None:
@@ -55,7 +58,7 @@ class Workers:
 
     @property
     def are_well(self) -> bool:
-        return self.dtype not in Workers.dead
+        return Workers.made.index(self) not in Workers.dead
 
 
 @pytest.fixture(autouse=True)
@@ -70,37 +73,38 @@ def device(kind: str = "cuda", free_bytes: int = 1 << 40) -> Any:
     return SimpleNamespace(kind=kind, pool_bytes=0, free_bytes=lambda: free_bytes, judging_place="cpu")
 
 
-def opened(on: Any, *, is_ahead: bool = True) -> Opening:
+def opened(on: Any, turns: int = 2) -> Opening:
     unused: Any = None
-    return Opening(TASK, CONTESTANTS, CASES, unused, on, is_ahead=is_ahead)
+    return Opening(TASK, CONTESTANTS, CASES, unused, on, turns_ahead=turns)
 
 
-def test_workers_of_every_dtype_are_opened_and_each_are_taken_once(made: list[Workers]) -> None:
-    opening = opened(device())
-    taken: Any = opening.take("float32")
-    assert (taken.dtype, taken.is_closed) == ("float32", False)
-    assert opening.take("float32") is None
+def test_workers_of_every_turn_are_opened_for_all_dtypes_and_taken_once(made: list[Workers]) -> None:
+    opening = opened(device(), turns=3)
+    taken: list[Any] = [opening.take(), opening.take()]
+    assert taken == made[:2]
+    assert [(workers.dtypes, workers.is_closed) for workers in taken] == [(["float32", "float16"], False)] * 2
     arena: Any = opening.arena
     opening.close()
     opening.close()
     assert arena.closed == 1
-    assert {workers.dtype: workers.is_closed for workers in made} == {"float32": False, "float16": True}
+    assert [workers.is_closed for workers in made] == [False, False, True]
+    assert opening.take() is None
 
 
-@pytest.mark.parametrize(("kind", "is_ahead"), [("cpu", True), ("cuda", False)])
+@pytest.mark.parametrize(("kind", "turns"), [("cpu", 2), ("cuda", 0)])
 def test_nothing_is_opened_ahead_on_a_processor_or_where_nobody_asks(
-    made: list[Workers], kind: str, is_ahead: bool
+    made: list[Workers], kind: str, turns: int
 ) -> None:
-    opening = opened(device(kind), is_ahead=is_ahead)
-    assert opening.take("float32") is None
+    opening = opened(device(kind), turns)
+    assert opening.take() is None
     opening.close()
     assert made == []
 
 
 def test_only_as_many_are_opened_as_a_quarter_of_the_memory_holds(made: list[Workers]) -> None:
-    opening = opened(device(free_bytes=4 * 2 * ARENA_BYTES))
-    assert opening.take("float32") is not None
-    assert opening.take("float16") is None
+    opening = opened(device(free_bytes=4 * 2 * (ARENA_BYTES + CONTEXT_BYTES)))
+    taken: list[Any] = [opening.take(), opening.take()]
+    assert taken == [made[0], None]
     assert len(made) == 1
     opening.close()
 
@@ -108,16 +112,17 @@ def test_only_as_many_are_opened_as_a_quarter_of_the_memory_holds(made: list[Wor
 def test_an_unforeseen_error_leaves_nothing_open(made: list[Workers], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Workers, "open", lambda *_: next(iter(())))
     opening = opened(device())
-    assert opening.take("float32") is None
+    assert opening.take() is None
     assert made[0].is_closed
     opening.close()
 
 
 def test_workers_that_cannot_open_are_left_to_the_session_that_needs_them(made: list[Workers]) -> None:
-    Workers.fails = {"float32"}
-    opening = opened(device())
-    assert opening.take("float32") is None
-    assert made[0].is_closed
+    Workers.fails = {2}
+    opening = opened(device(), turns=3)
+    taken: list[Any] = [opening.take(), opening.take()]
+    assert taken == [made[0], None]
+    assert [workers.is_closed for workers in made] == [False, True]
     opening.close()
 
 
@@ -128,14 +133,17 @@ class TimingSession:
     disturbed: set[tuple[str, int]]
 
     def __init__(self, task: Any, case: Any, *_: Any, **__: Any) -> None:
-        self.case = case
+        self.case, self.dtype = case, case.dtype
 
     def look_at_the_idle_device(self) -> None:
         """Nobody else is there."""
 
-    def start(self, workers: Any) -> Any:
+    def draw_ahead(self, threads: Any) -> None:
+        """Nothing is checked."""
+
+    def start(self, workers: Any, dtypes: Any) -> Any:
         started = workers or Workers()
-        started.dtype = self.case.dtype
+        started.dtypes = dtypes
         return started
 
     def run(self, workers: Any = None) -> SessionResult:
@@ -144,7 +152,7 @@ class TimingSession:
         TimingSession.log.append((*key, workers))
         result: Any = SimpleNamespace(
             failure="", disturbance="", foreign_load=0.0, seen=[], results=[], findings=[], clock="gate",
-            has_unsteady_clock=False,
+            has_unsteady_clock=False, ways={},
         )  # fmt: skip
         if key in TimingSession.disturbed:
             TimingSession.disturbed.discard(key)
@@ -171,18 +179,35 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Measured]:
     return run
 
 
-def test_bindings_of_one_dtype_share_the_workers_of_a_turn_on_a_device(measured: Callable[..., Measured]) -> None:
+BINDINGS = {(case.dtype, case.axes["rows"]) for case in CASES}
+
+
+def test_all_bindings_share_the_workers_of_a_turn_on_a_device_in_random_order(
+    measured: Callable[..., Measured],
+) -> None:
     told = measured(device())
-    turns = PLANS["full"].sessions
+    turns = plan_for("full", "cuda").sessions
     assert [len(timing.sessions) for timing in told.timings] == [turns] * len(CASES)
-    rows = [axes["rows"] for axes in SHAPES]
-    assert [key[:2] for key in TimingSession.log] == [
-        (dtype, count) for dtype in ("float32", "float16") for _ in range(turns) for count in rows
-    ]
-    by_turn = [TimingSession.log[at : at + len(rows)] for at in range(0, len(TimingSession.log), len(rows))]
-    assert all(len({id(workers) for _, _, workers in turn}) == 1 for turn in by_turn)
-    assert len({id(turn[0][2]) for turn in by_turn}) == 2 * turns
+    by_turn = [TimingSession.log[at : at + len(CASES)] for at in range(0, len(TimingSession.log), len(CASES))]
+    assert [{key[:2] for key in turn} for turn in by_turn] == [BINDINGS] * turns
+    assert [{id(workers) for _, _, workers in turn} for turn in by_turn] == [{id(each)} for each in Workers.made]
+    assert {tuple(sorted(workers.dtypes)) for workers in Workers.made} == {("float16", "float32")}
     assert all(workers.is_closed for workers in Workers.made)
+    assert len({tuple(key[:2] for key in turn) for turn in by_turn}) > 1  # once in 720^4 it is the same
+
+
+def test_bindings_are_measured_in_groups_whose_streams_of_values_fit_into_memory(
+    measured: Callable[..., Measured],
+) -> None:
+    room_bytes = 4 * sum(_streams_bytes(case) for case in CASES[:2])
+    told = measured(device(free_bytes=room_bytes))
+    assert [len(timing.sessions) for timing in told.timings] == [plan_for("full", "cuda").sessions] * len(CASES)
+    first = {key[:2] for key in TimingSession.log[:2]}
+    assert first == {(case.dtype, case.axes["rows"]) for case in CASES[:2]}
+
+
+def _streams_bytes(case: Case) -> int:
+    return measuring._BANK_FOOTPRINTS * case_footprint(TASK, case)
 
 
 def test_on_a_processor_every_session_has_workers_of_its_own(measured: Callable[..., Measured]) -> None:
@@ -193,20 +218,25 @@ def test_on_a_processor_every_session_has_workers_of_its_own(measured: Callable[
 
 def test_a_session_that_is_repeated_has_workers_of_its_own(measured: Callable[..., Measured]) -> None:
     told = measured(device(), disturbed={("float32", 16)})
-    again = [workers for dtype, rows, workers in TimingSession.log if (dtype, rows) == ("float32", 16)][:2]
-    assert again[0] is not None
-    assert again[1] is None
-    assert [workers for dtype, rows, workers in TimingSession.log if (dtype, rows) == ("float32", 32)][0] is None
+    log = TimingSession.log[: len(CASES) + 1]
+    at = [key[:2] for key in log].index(("float32", 16))
+    assert log[at + 1][:2] == ("float32", 16)
+    assert {workers for _, _, workers in log[: at + 1]} == {Workers.made[0]}
+    assert {workers for _, _, workers in log[at + 1 :]} == {None}
     assert Workers.made[0].is_closed  # before the session was repeated, see below
     (timing,) = (each for each in told.timings if each.dtype == "float32" and each.axes["rows"] == 16)
     assert [session.repeated for session in timing.sessions][:2] == [1, 0]
 
 
 def test_where_a_worker_has_died_later_bindings_have_workers_of_their_own(measured: Callable[..., Measured]) -> None:
-    Workers.dead = {"float16"}
+    Workers.dead = {1}
     measured(device())
-    assert {workers for dtype, _, workers in TimingSession.log if dtype == "float16"} == {None}
-    assert None not in {workers for dtype, _, workers in TimingSession.log if dtype == "float32"}
+    by_turn = [TimingSession.log[at : at + len(CASES)] for at in range(0, len(TimingSession.log), len(CASES))]
+    assert [{workers for _, _, workers in turn} for turn in by_turn[:3]] == [
+        {Workers.made[0]},
+        {None},
+        {Workers.made[2]},
+    ]
 
 
 def test_workers_that_are_open_are_closed_where_the_look_at_the_idle_device_fails(
@@ -221,10 +251,9 @@ def test_workers_that_are_open_are_closed_where_the_look_at_the_idle_device_fail
     assert all(workers.is_closed for workers in Workers.made)
 
 
-def test_what_was_opened_ahead_serves_the_first_turn_and_is_closed(measured: Callable[..., Measured]) -> None:
+def test_what_was_opened_ahead_serves_the_first_turns_and_is_closed(measured: Callable[..., Measured]) -> None:
     opening = opened(device())
     measured(device(), opening=opening)
-    ahead = Workers.made[:2]
-    assert [(workers.dtype, workers.is_closed) for workers in ahead] == [("float32", True), ("float16", True)]
-    assert TimingSession.log[0][2] is ahead[0]
-    assert [dtype for dtype, _, workers in TimingSession.log if workers is ahead[1]] == ["float16"] * len(SHAPES)
+    assert [workers.is_closed for workers in Workers.made] == [True] * plan_for("full", "cuda").sessions
+    assert TimingSession.log[0][2] is Workers.made[0]
+    assert TimingSession.log[len(CASES)][2] is Workers.made[1]

@@ -1,6 +1,7 @@
 """The CUDA driver, called by name: what neither PyTorch nor the runtime library offers."""
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -31,6 +32,11 @@ class Driver:
     def write(self, stream: int, address: int, value: int) -> None:
         """Have `stream` write `value` to the 32-bit word at `address`, behind all that it did before."""
         self("cuStreamWriteValue32_v2", *_word(stream, address, value), ctypes.c_uint(0))
+
+    def launch(self, stream: int, function: ctypes.c_void_p, threads: int, arguments: Sequence[Any]) -> None:
+        """Have `stream` run one block of `threads`; `arguments` are objects of ctypes."""
+        places = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
+        self("cuLaunchKernel", function, 1, 1, 1, threads, 1, 1, 0, ctypes.c_void_p(stream), places, None)
 
     def allocate(self, size_bytes: int) -> int:
         """Allocate memory of the current device that can be exported. Returns a handle of it; see `whole_granules`."""
