@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +15,7 @@ from robust_kbench import languages
 from robust_kbench.baselines import COMPILE
 from robust_kbench.devices import Device
 from robust_kbench.errors import WorkerCrashed
+from robust_kbench.isolation.compiled import Compiled
 from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.isolation.protocol import Raised
@@ -41,6 +42,8 @@ class Contestant:
     """The task's contract, which PyTorch in the worker is set to."""
     instrument: Callable[[FloatDType], Built] | None = None
     """Builds for the emulator's checker; None where kernels are not emulated."""
+    compiled: Compiled = field(default_factory=Compiled, compare=False)
+    """What its workers have compiled so far."""
 
     @property
     def abi(self) -> str:
@@ -117,6 +120,8 @@ class Contestant:
             # What is never timed can have the core on which the judge would wait.
             spin = device.handshake == "spin" and self.execution == "native"
             artefacts = list(self._artefacts(dtypes, built))
+            if self._compiles(device):
+                self.compiled.hand_out(worker.scratch)
             # All are copied before any is loaded: its code may put a link where the next one goes.
             paths = [self._path_in(worker, artefact, served[0]) for artefact, served in artefacts]
             for (artefact, served), path in zip(artefacts, paths, strict=True):
@@ -128,6 +133,15 @@ class Contestant:
         except BaseException:
             worker.close()
             raise
+
+    def collect(self, worker: Worker, device: Device) -> None:
+        """Keep what a stopped worker has compiled for those that come later."""
+        if self._compiles(device):
+            self.compiled.collect(worker.scratch)
+
+    def _compiles(self, device: Device) -> bool:
+        """Tell if workers keep what they compile in a folder of their own."""
+        return device.kind == "cuda" and self.submission.file.language in ("triton", "python") and self.name != COMPILE
 
     def _path_in(self, worker: Worker, artefact: Built, dtype: FloatDType) -> Path:
         """The file that a worker loads."""

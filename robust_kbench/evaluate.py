@@ -7,8 +7,8 @@ import datetime
 import secrets
 import threading
 import traceback
-from collections.abc import Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -34,7 +34,7 @@ from robust_kbench.isolation.pool import WarmPool, flavour_of
 from robust_kbench.labels import labels_of
 from robust_kbench.oracle.judgement import RULE
 from robust_kbench.oracle.reference import Reference, precision_facts
-from robust_kbench.oracle.verdict import Judge
+from robust_kbench.oracle.verdict import Judge, not_checked
 from robust_kbench.progress import Progress, silent
 from robust_kbench.registry import LoadedTask, load_task
 from robust_kbench.schema.case import Case, Suite
@@ -273,12 +273,19 @@ class _Run:
         self._end(*self._judged(), checker.checked.log)
 
     def _check_in_full(self, candidate: Contestant, suite: Suite, checker: Checker) -> None:
-        try:
-            checker.check(suite.checked, self._progress)
-        finally:
-            self._outcome.cases = sorted(checker.checked.results, key=position_in(suite))
+        is_searched = self._only_case is None and self._device.starts_at_once > 1
+        with ThreadPoolExecutor(2) as beside:
+            # In a thread of its own where all is judged side by side: most of it is waiting for the worker.
+            ahead = beside.submit(self._search_ahead, candidate, checker) if is_searched else None
+            if suite.timed and self._device.kind == "cuda" and self._submission.file.language == "triton":
+                beside.submit(checker.compile_ahead, suite.timed)
+            try:
+                checker.check(suite.checked, self._progress)
+            finally:
+                self._outcome.cases = sorted(checker.checked.results, key=position_in(suite))
         if self._only_case is None:
-            self._outcome.search = self._search(candidate, checker)
+            is_right = all(case.status == "passed" for case in self._outcome.cases)
+            self._outcome.search = ahead.result() if ahead and is_right else self._search(candidate, checker)
             self._check_large(candidate, checker)
             self._knock_out(candidate, suite)
 
@@ -302,17 +309,34 @@ class _Run:
 
     def _search(self, candidate: Contestant, checker: Checker) -> Search | None:
         """Beyond the drawn cases, or from those that failed to a smaller one."""
-        from robust_kbench.search import effort, search  # hypothesis takes a while to import
-
         cases = self._outcome.cases
         failed = [case for case in cases if case.status not in ("passed", "not_checked")]
         if not failed and any(case.status != "passed" for case in cases):
             return None  # undefined behaviour, or a dtype that cannot be judged here: nothing to add
+        return self._searched(candidate, checker.judge, failed, self._progress)
+
+    def _search_ahead(self, candidate: Contestant, checker: Checker) -> Search | None:
+        """Beyond the drawn cases, while these are judged. Its result counts if all of them pass."""
+
+        def judge(case: Case) -> CaseResult:
+            if any(result.status != "passed" for result in list(checker.checked.results)):
+                return not_checked(case, "not run: a drawn case has failed")
+            return checker.judge_beside(case)
+
+        return self._searched(candidate, judge, [], silent)
+
+    def _searched(
+        self,
+        candidate: Contestant,
+        judge: Callable[[Case], CaseResult],
+        failed: Sequence[CaseResult],
+        progress: Progress,
+    ) -> Search | None:
+        from robust_kbench.search import effort, search  # hypothesis takes a while to import
+
         space = Space(self._task.spec, self._budget(candidate), self._dtypes, candidate.abi == "c")
-        return search(
-            space, self._seed, checker.judge,
-            effort=effort(self._tier, candidate.execution), failed=failed, progress=self._progress,
-        )  # fmt: skip
+        chosen = effort(self._tier, candidate.execution)
+        return search(space, self._seed, judge, effort=chosen, failed=failed, progress=progress)
 
     def _check_large(self, candidate: Contestant, checker: Checker) -> None:
         """Tier final alone has the time, and only a kernel that is right so far is worth it."""

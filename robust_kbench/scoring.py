@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 
 from robust_kbench.schema.record import CANDIDATE, RunRecord, Timing
 from robust_kbench.schema.task import FloatDType
-from robust_kbench.timing import statistics
+from robust_kbench.timing import calibration, statistics
+from robust_kbench.timing.calibration import RESOLVED
 from robust_kbench.timing.rounds import Measured, measured
 from robust_kbench.timing.statistics import Ratio, Verdict, middle
 
 _MIN_MARGIN = 0.005
 _UNKNOWN_MARGIN = 0.02  # where no control ran
 _HANDSHAKE_US = 0.2  # to and fro of the judge's clock: what differs by less is the same
-_WORKERS_US = 1.0  # by which the clock on a CUDA device differs between workers; the mean of sessions by less
-_RESOLVED = 10
 _STEP_US = 0.001  # of the clock: no median is below it
 
 
@@ -47,7 +46,7 @@ class CaseScore:
 
         A processor's clock is the judge's own, and the margin allows for what little it adds.
         """
-        return self.resolution_us <= _HANDSHAKE_US or self.medians_us[CANDIDATE] >= _RESOLVED * self.resolution_us
+        return self.resolution_us <= _HANDSHAKE_US or self.medians_us[CANDIDATE] >= RESOLVED * self.resolution_us
 
     @property
     def sessions(self) -> tuple[tuple[float, ...], ...]:
@@ -227,7 +226,7 @@ def resolution_us(timing: Timing) -> float:
     """Resolution of the judge's clock, in us. On a CUDA device the constant in it differs from worker to worker."""
     if all(session.clock_spread_ns is None for session in timing.sessions):
         return _HANDSHAKE_US
-    return _WORKERS_US / math.sqrt(len(timing.sessions))
+    return calibration.resolution_us(len(timing.sessions))
 
 
 def _margin(noise: float | None, median_us: float, resolution_us: float) -> float:

@@ -71,6 +71,20 @@ def make_inputs(task: Task, case: Case, only: Collection[str] | None = None) -> 
     return Inputs(values)
 
 
+def make_zeros(task: Task, case: Case) -> Inputs:
+    """Inputs of the shapes of `case` without its values; scalars are as they are there."""
+    scalars = {name for name, spec in task.inputs.items() if spec.role == "scalar"}
+    drawn = make_inputs(task, case, only=scalars).values
+    return Inputs(
+        {
+            name: drawn[name]
+            if name in scalars
+            else torch.zeros(shape_of(spec, case.axes), dtype=getattr(torch, task.dtype_of(spec, case.dtype)))
+            for name, spec in task.inputs.items()
+        }
+    )
+
+
 def _make(task: Task, case: Case, name: str, spec: Input) -> torch.Tensor | int | float:
     draw = Draw(case.seed, name)
     if spec.role == "scalar":

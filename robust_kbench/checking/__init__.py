@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
 from robust_kbench.cases import large
 from robust_kbench.cases.draw import Draw
+from robust_kbench.cases.values import make_zeros
 from robust_kbench.checking.attempt import Attempt
 from robust_kbench.checking.crew import Crew
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
+from robust_kbench.errors import KBenchError
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.languages.triton import BFLOAT16_REASON
@@ -33,7 +36,7 @@ CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
 LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
-_MOST_LANES, _LANE_BYTES = 4, 4 << 30
+_MOST_LANES, _LANE_BYTES, _MOST_AHEAD = 4, 4 << 30, 6
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 
@@ -74,12 +77,18 @@ class Checker:
         self._task, self._contestant, self._judge, self._watch = task, contestant, judge, watch
         self._pool, self._device = pool, device
         self._searches_defects = tier != "quick"
-        timeout_s = CASE_TIMEOUT_S[contestant.execution]
         self._judging = threading.Lock()
-        self._crew = Crew(task, contestant, pool, device, timeout_s, watch, aside=self._others_judge)
+        self._timeout_s = CASE_TIMEOUT_S[contestant.execution]
+        self._crew, self._other_crew = self._crew_of_its_own(), self._crew_of_its_own()
         related = RELATED_CASES[tier] if contestant.execution == "native" else 1
         self._due = {(dtype, prop): related for dtype in contestant.built for prop in range(len(task.properties))}
         self.checked = Checked()
+
+    def _crew_of_its_own(self) -> Crew:
+        return Crew(
+            self._task, self._contestant, self._pool, self._device, self._timeout_s, self._watch,
+            aside=self._others_judge,
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -88,6 +97,7 @@ class Checker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._crew.close()
+        self._other_crew.close()
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -124,7 +134,7 @@ class Checker:
         if self._contestant.submission.file.language != "triton":
             return 1
         roomy = (self._device.free_bytes() or 0) // (_LANE_BYTES * dtypes)
-        return max(1, min(_MOST_LANES, self._device.starts_at_once // dtypes, roomy))
+        return max(1, min(_MOST_LANES, (len(os.sched_getaffinity(0)) - 2) // dtypes, roomy))
 
     def _work_off(self, todo: _Todo, lane: int, count: int, progress: Progress) -> None:
         """Judge cases of one dtype until none is left; others may do so, too, in another lane."""
@@ -137,7 +147,7 @@ class Checker:
                 if todo.deaths >= _MAX_DEATHS:
                     result = not_checked(case, f"not run: the worker had died {todo.deaths} times")
                 else:
-                    result = self._judged(case, is_repeated=case is todo.largest, every_property=False)
+                    result = self._judged(case, self._crew, is_repeated=case is todo.largest, every_property=False)
                     is_dead = not self._crew.has_worker(case.dtype)
                     todo.deaths += result.status in ("crashed", "timed_out") and is_dead
                 self.checked.results.append(result)
@@ -155,9 +165,39 @@ class Checker:
         finally:
             self._judging.acquire()
 
+    def compile_ahead(self, cases: Sequence[Case]) -> None:
+        """Call the kernel once on each of `cases`, whose values are zeros, so that later workers find it compiled.
+
+        Beside `check`, in workers of its own. What comes of it says nothing: each call is made again and judged.
+        """
+        crew = self._crew_of_its_own()
+        todo = deque(cases)
+
+        def work_off(lane: int) -> None:
+            crew.take_lane(lane)
+            with self._judging:
+                while todo:
+                    case = todo.popleft()
+                    with suppress(KBenchError, RuntimeError):
+                        crew.call(case, make_zeros(self._task, case), self._contestant.built[case.dtype], None)
+
+        room_bytes = 2 * max(case_footprint(self._task, case) for case in cases)
+        lanes = max(1, min(len(cases), _MOST_AHEAD, (self._device.free_bytes() or 0) // (4 * room_bytes)))
+        try:
+            crew.reserve(room_bytes // 2)
+            with ThreadPoolExecutor(lanes) as threads:
+                list(threads.map(work_off, range(lanes)))
+        finally:
+            crew.close()
+
     def judge(self, case: Case) -> CaseResult:
         """Judge one more case, by every property of the task too. Its result is not added to the others."""
-        return self._judged(case, is_repeated=False, every_property=True)
+        return self._judged(case, self._crew, is_repeated=False, every_property=True)
+
+    def judge_beside(self, case: Case) -> CaseResult:
+        """Do the same while another thread is in `check`, in workers of its own."""
+        with self._judging:
+            return self._judged(case, self._other_crew, is_repeated=False, every_property=True)
 
     def check_large(self, case: Case) -> None:
         """Judge a case that fills the memory, in a worker of its own, or say into `checked` why it cannot be run."""
@@ -178,10 +218,10 @@ class Checker:
             result = not_checked(case, reason)
         self.checked.results.append(result)
 
-    def _judged(self, case: Case, *, is_repeated: bool, every_property: bool) -> CaseResult:
+    def _judged(self, case: Case, crew: Crew, *, is_repeated: bool, every_property: bool) -> CaseResult:
         if case.dtype == "bfloat16" and self._contestant.execution == "interpreted":
             return not_checked(case, BFLOAT16_REASON)
-        attempt = Attempt(self._task, self._contestant, self._crew, self._judge, self._watch, case)
+        attempt = Attempt(self._task, self._contestant, crew, self._judge, self._watch, case)
         attempt.run(searches_defects=self._searches_defects)
         if is_repeated and attempt.is_right:
             attempt.repeat()

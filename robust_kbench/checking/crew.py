@@ -149,6 +149,7 @@ class Crew:
 
     def _drop(self, dtype: FloatDType, path: Path, lane: int) -> None:
         if (worker := self._workers.pop((dtype, path, lane), None)) is not None:
+            self._contestant.collect(worker, self._device)
             with suppress(OSError):
                 worker.close()
             if worker.arena is not self._arena:

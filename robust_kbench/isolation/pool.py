@@ -83,7 +83,7 @@ class WarmPool:
 
     def __init__(self) -> None:
         self._warm: dict[tuple[Flavour, bool], _WarmProcess] = {}
-        self._lock = threading.Lock()  # of the warm processes: several threads may start workers
+        self._lock = threading.Lock()  # several threads may start workers
         _remove_stale_folders()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._inductor_cache = _inductor_cache(self._folder)
@@ -143,8 +143,7 @@ class WarmPool:
         }
         try:
             fds = [theirs.fileno(), control, arena.descriptor, log_write, status_write]
-            with self._lock:
-                self._process(flavour, gpu=allowance.gpu).fork(limits, fds)
+            self._process(flavour, gpu=allowance.gpu).fork(limits, fds)
             return Worker(ours, control, log_read, status_read, scratch, allowance, arena)
         finally:
             theirs.close()
@@ -152,11 +151,12 @@ class WarmPool:
             os.close(status_write)
 
     def _process(self, flavour: Flavour, *, gpu: bool) -> _WarmProcess:
-        process = self._warm.get((flavour, gpu))
-        if process is None or not process.is_alive():
-            process = _WarmProcess(flavour, self._folder, self._inductor_cache, gpu=gpu)
-            self._warm[flavour, gpu] = process
-        return process
+        with self._lock:
+            process = self._warm.get((flavour, gpu))
+            if process is None or not process.is_alive():
+                process = _WarmProcess(flavour, self._folder, self._inductor_cache, gpu=gpu)
+                self._warm[flavour, gpu] = process
+            return process
 
 
 class _WarmProcess:
@@ -170,6 +170,8 @@ class _WarmProcess:
         environment = _ENVIRONMENT | inherited | _FLAVOUR_ENVIRONMENT[flavour] | {"HOME": home, "TMPDIR": home}
         # On a machine that has a GPU, PyTorch would plan with it, and be told only later that it may not.
         environment |= gpu_nodes.named() if gpu else {gpu_nodes.VARIABLE: ""}
+        if flavour == "torch" and gpu:
+            environment |= {"TRITON_HOME": str(inductor_cache)}  # for what Triton itself needs, not for its kernels
         if flavour == "inductor":
             # Precompiled headers go to a folder that inductor derives from TMPDIR when it is imported, and what Triton
             # compiles to one in its home.
@@ -183,17 +185,19 @@ class _WarmProcess:
         )  # fmt: skip
         theirs.close()
         self._is_ready = False
+        self._lock = threading.Lock()  # while one thread waits, others may have workers of another flavour
 
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
     def fork(self, limits: sandbox.Limits, descriptors: list[int]) -> None:
         """Ask for a worker; it announces itself on its own status pipe."""
-        self._wait_until_ready()
-        try:
-            socket.send_fds(self._requests, [json.dumps(limits).encode()], descriptors)
-        except OSError as error:
-            raise HarnessError(f"the warm {self._flavour} process is gone: {error}; {self._words()}") from None
+        with self._lock:
+            self._wait_until_ready()
+            try:
+                socket.send_fds(self._requests, [json.dumps(limits).encode()], descriptors)
+            except OSError as error:
+                raise HarnessError(f"the warm {self._flavour} process is gone: {error}; {self._words()}") from None
 
     def _wait_until_ready(self) -> None:
         if self._is_ready:

@@ -7,6 +7,7 @@ their turn show an empty kernel's launch beside a kernel; what they show of an e
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -19,8 +20,22 @@ EMPTY_KERNEL_NS = 900
 CLOCK_ERROR_NS = 3_000
 """By how much times of short kernels were found to be wrong, in a worker in which Triton launches them."""
 
+WORKERS_US = 1.0
+"""By how much the clock differs between workers; the mean of several sessions by less."""
+RESOLVED = 10
+"""Times of less than so many times what the clock tells apart are not ranked."""
 _WAYS_NS = 8_000
 """Bound of the difference between calls that end by a word and by a turn; 3 to 5 us were measured."""
+
+
+def resolution_us(sessions: int) -> float:
+    """What the mean of so many sessions tells apart, in us."""
+    return WORKERS_US / math.sqrt(sessions)
+
+
+def least_resolved_us(sessions: int) -> float:
+    """The shortest time that is ranked after so many sessions."""
+    return RESOLVED * resolution_us(sessions)
 
 
 @dataclass

@@ -25,10 +25,11 @@ from robust_kbench.progress import Progress
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation, Way
-from robust_kbench.schema.record import MAX_FOREIGN_LOAD, CaseResult, Session, Tier, Timing
+from robust_kbench.schema.record import CANDIDATE, MAX_FOREIGN_LOAD, CaseResult, Session, Tier, Timing
 from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
-from robust_kbench.timing import spot_checks
+from robust_kbench.timing import spot_checks, statistics
+from robust_kbench.timing.calibration import least_resolved_us
 from robust_kbench.timing.clock_drift import LEFT_BEHIND
 from robust_kbench.timing.opening import Opening
 from robust_kbench.timing.plan import Plan, plan_for
@@ -99,7 +100,7 @@ def measure(
                 is_first=turn == 0,
                 known_ways=ways,
                 distributions=_share(task.distributions, number + dealt, turn, tier, len(cases), plan.sessions),
-                spots=spot_checks.due(tier, number + dealt, turn, len(cases)),
+                spots=spot_checks.due(tier, number + dealt, turn, len(cases), plan.sharing),
             )  # fmt: skip
 
         with machine_lock.quiet():
@@ -161,6 +162,9 @@ class _Binding:
     session: Callable[[int, Mapping[str, Way] | None], TimingSession]
     sessions: list[Session] = field(default_factory=list)
     logs: list[list[float]] = field(default_factory=list)
+    times_us: list[float] = field(default_factory=list)
+    """The candidate's median in each session."""
+    clock: Clock = "judge"
     ways: Mapping[str, Way] | None = None
     """How calls have ended in the latest session."""
 
@@ -171,7 +175,15 @@ class _Binding:
     @property
     def is_due(self) -> bool:
         """Whether it needs one more session."""
-        return len(self.sessions) < self.plan.sessions or self.plan.wants_more(self.logs)
+        if len(self.sessions) < self.plan.sessions:
+            return True
+        return self.plan.wants_more(self.logs) and not self._stays_unresolved
+
+    @property
+    def _stays_unresolved(self) -> bool:
+        """Whether the clock does not tell its time from nothing, and would not after further sessions."""
+        most = len(self.sessions) + self.plan.plus(len(self.sessions))
+        return self.clock == "gate" and statistics.median(self.times_us) < least_resolved_us(most)
 
 
 def _measure_together(
@@ -275,7 +287,8 @@ def _measure_once(
         return
     binding.sessions.append(result.as_record(repeated))
     binding.logs.append(result.logs())
-    binding.ways = result.ways
+    binding.ways, binding.clock = result.ways, result.clock
+    binding.times_us.append(statistics.median(result.times(CANDIDATE)) / 1e3)
     measured.clocks.add(result.clock)
 
 

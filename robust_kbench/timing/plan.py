@@ -28,6 +28,8 @@ class Plan:
     more_sessions: int = 0
     """How many are added to a binding whose sessions agree less well than `session_precision`."""
     session_precision: float = 0.01
+    sharing: int = 3
+    """Sessions among which the spot checks of a timed case are shared out, see spot_checks."""
     full_rule_share: float = 0.2
     """Share of timed outputs, secretly drawn, that is judged against float64; the others against PyTorch."""
 
@@ -74,9 +76,9 @@ PLANS: dict[Tier, Plan] = {
 }
 DEVICE_PLANS: dict[Tier, Plan] = {
     "full": Plan(
-        sessions=5, min_rounds=8, max_rounds=24, max_seconds=0.3, warm_up_rounds=2, warm_up_seconds=0.05,
-        more_sessions=2, session_precision=0.015,
+        sessions=5, min_rounds=6, max_rounds=24, max_seconds=0.2, warm_up_rounds=2, warm_up_seconds=0.05,
+        more_sessions=2, session_precision=0.015, sharing=5,
     )
 }  # fmt: skip
-"""On a CUDA device eight rounds know a median to 0.5 %, while sessions of fresh workers differ by 1 %, and what they do
+"""On a CUDA device six rounds know a median to 0.5 %, while sessions of fresh workers differ by 1 %, and what they do
 beside the rounds takes longer. The device is warm from the checks, and from the sessions before."""

@@ -28,15 +28,14 @@ _ATTEMPTS = 50
 _SPREAD: tuple[Layout, ...] = ("strided", "pitched")  # those that take more room than their elements
 
 
-def due(tier: Tier, number: int, turn: int, cases: int) -> Sequence[Kind]:
-    """What session `turn` of timed case `number` of so many looks at: two kinds, so that three sessions see all.
+def due(tier: Tier, number: int, turn: int, cases: int, sessions: int) -> Sequence[Kind]:
+    """What session `turn` of timed case `number` of so many looks at, so that `sessions` see all kinds.
 
     Tier quick has a single session for each case, and deals the kinds out to the cases, that is to the dtypes.
     """
     if tier == "quick":
         return KINDS[number % cases :: cases]
-    first = (number + turn) % len(KINDS)
-    return KINDS[first], KINDS[(first + 3) % len(KINDS)]
+    return KINDS[(number + turn) % sessions :: sessions]
 
 
 def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) -> Case | None:

@@ -118,6 +118,9 @@ class Workers:
         with ExitStack() as stack:
             for arena in self._own:
                 stack.callback(arena.close)
+            for contestant, worker in self._opened:
+                if worker in self._running:
+                    contestant.collect(worker, self._device)
             with ThreadPoolExecutor(max(1, len(self._running))) as threads:
                 closing = [threads.submit(worker.close) for worker in self._running]
             self._running, self._own = [], []

@@ -43,6 +43,10 @@ def _import(flavour: str) -> None:
     has_gpu = torch.cuda.is_available()
     if has_gpu:
         import torch.utils.cpp_extension  # noqa: F401 - PyTorch looks there for include folders of any kernel
+    if has_gpu and flavour != "triton":
+        _load_triton()
+    if flavour == "torch":
+        os.environ.pop("TRITON_HOME", None)  # workers have caches of their own
     if flavour == "triton":
         import triton.language  # noqa: F401
     elif flavour == "inductor":
@@ -52,6 +56,15 @@ def _import(flavour: str) -> None:
         with contextlib.suppress(Exception):  # a worker that compiles meets the same obstacle, and says so
             # Not beside a GPU, which inductor would ask for its properties: after that no forked process can use it.
             _hash_sources() if has_gpu else _compile_something()
+
+
+def _load_triton() -> None:
+    """Import Triton and its driver, for which a C compiler builds a module: two seconds in each worker."""
+    with contextlib.suppress(Exception):  # a worker that needs them meets the same obstacle, and says so
+        import triton.language  # noqa: F401
+        from triton.runtime import driver
+
+        driver.active  # noqa: B018 - made by the first look
 
 
 def _compile_something() -> None:

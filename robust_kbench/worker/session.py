@@ -26,6 +26,7 @@ def run(limits: sandbox.Limits, layers: list[str], parent: int, fds: dict[str, i
         kernel.die_with_parent(parent)
         os.chdir(limits["scratch"])
         os.environ.update(HOME=limits["scratch"], TMPDIR=limits["scratch"])
+        os.environ.setdefault("TRITON_HOME", limits["scratch"])  # else it is where that was when Triton was imported
         tempfile.tempdir = limits["scratch"]  # the warm process may have remembered its own
         layers = sandbox.restrict(limits, layers)
         # Told before any foreign code runs, over a pipe that is closed by then.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -57,7 +58,9 @@ def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_f
     monkeypatch.setattr(crew, "open_arena", lambda *_: arena)
     monkeypatch.setattr(crew, "open_caller", lambda *_, **__: SimpleNamespace(call=call))
     unused: Any = None
-    made = Crew(TASK, SimpleNamespace(abi="value", start=start), unused, SimpleNamespace(kind="cuda"), 1.0, Stopwatch())  # type: ignore[arg-type]
+    contestant: Any = SimpleNamespace(abi="value", start=start, collect=lambda *_: None)
+    device: Any = SimpleNamespace(kind="cuda")
+    made = Crew(TASK, contestant, unused, device, 1.0, Stopwatch())
     built: Any = SimpleNamespace(path=Path("kernel"), execution="native")
 
     def once(lane: int | None = None) -> None:
@@ -83,11 +86,12 @@ def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_f
     [("triton", 1, 80, 4), ("triton", 3, 80, 2), ("cuda", 1, 80, 1), ("triton", 2, 16, 2), ("triton", 2, 7, 1)],
 )
 def test_only_triton_kernels_have_several_workers_of_a_dtype_where_the_device_has_room(
-    language: str, dtypes: int, free_gib: int, lanes: int
+    monkeypatch: pytest.MonkeyPatch, language: str, dtypes: int, free_gib: int, lanes: int
 ) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(10)))
     checker: Any = object.__new__(Checker)
     checker._contestant = SimpleNamespace(submission=SimpleNamespace(file=SimpleNamespace(language=language)))
-    checker._device = SimpleNamespace(starts_at_once=8, free_bytes=lambda: free_gib << 30)
+    checker._device = SimpleNamespace(free_bytes=lambda: free_gib << 30)
     assert checker._lanes(dtypes) == lanes
 
 

@@ -131,6 +131,7 @@ class TimingSession:
 
     log: list[tuple[str, int, object]]
     disturbed: set[tuple[str, int]]
+    time_ns = 50_000
 
     def __init__(self, task: Any, case: Any, *_: Any, **__: Any) -> None:
         self.case, self.dtype = case, case.dtype
@@ -158,7 +159,7 @@ class TimingSession:
             TimingSession.disturbed.discard(key)
             result.disturbance = "others had the device"
         result.as_record = lambda repeated: Session(samples={}, foreign_load=0.0, repeated=repeated, stop="rounds")
-        result.logs = lambda: [0.0, 0.0]
+        result.logs, result.times = lambda: [0.0, 0.0], lambda name: [TimingSession.time_ns]
         told: SessionResult = result
         return told
 

@@ -26,7 +26,7 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, DeviceKind
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
-from robust_kbench.timing.plan import Plan
+from robust_kbench.timing.plan import Plan, plan_for
 from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.session import TimingSession
 
@@ -108,15 +108,17 @@ def test_every_task_has_something_to_look_at_and_room_for_it(name: str, device: 
 @pytest.mark.parametrize("cases", [1, 2, 3])
 def test_the_cases_of_tier_quick_look_at_everything_together(cases: int) -> None:
     for first in range(6):
-        dealt = [spot_checks.due("quick", first + number, 0, cases) for number in range(cases)]
+        dealt = [spot_checks.due("quick", first + number, 0, cases, 3) for number in range(cases)]
         assert sorted(kind for kinds in dealt for kind in kinds) == sorted(spot_checks.KINDS)
         assert {len(kinds) for kinds in dealt} == {6 // cases}
 
 
-def test_sessions_take_turns() -> None:
+@pytest.mark.parametrize(("kind", "sessions"), [("cpu", 3), ("cuda", 5)])
+def test_sessions_take_turns(kind: DeviceKind, sessions: int) -> None:
+    assert plan_for("full", kind).sharing == sessions
     for number in range(6):
-        turns = [spot_checks.due("full", number, turn, 9) for turn in range(3)]
-        assert all(len(kinds) == 2 for kinds in turns)
+        turns = [spot_checks.due("full", number, turn, 9, sessions) for turn in range(sessions)]
+        assert {len(kinds) for kinds in turns} <= {1, 2}
         assert sorted(kind for kinds in turns for kind in kinds) == sorted(spot_checks.KINDS)
 
 
