@@ -58,9 +58,10 @@ from robust_kbench.schema.task import DeviceKind, FloatDType
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.calibration import CLOCK_ERROR_NS
 from robust_kbench.timing.floor import task_floor
-from robust_kbench.timing.measure import Measured, measure
+from robust_kbench.timing.measure import Measured, measure, schedule_spots
 from robust_kbench.timing.opening import Opening
 from robust_kbench.timing.plan import plan_for
+from robust_kbench.timing.spot_checks import Schedule
 
 _SEED_BITS = 53
 
@@ -177,6 +178,7 @@ class _Run:
         self._started_at = datetime.datetime.now(datetime.UTC)
         self._outcome = _Outcome()
         self._seen: list[Observation] = []
+        self._spots: Schedule | None = None
 
     def record(self) -> RunRecord:
         """Run all stages and write down how they ended."""
@@ -212,7 +214,7 @@ class _Run:
         suite = self._draw(candidate)
         is_timed = self._only_case is None and candidate.execution == "native"
         with ExitStack() as stack:
-            ahead: tuple[list[Contestant], Opening] | None = None
+            ahead: tuple[list[Contestant], Opening | None] | None = None
             if is_timed and self._device.kind == "cuda":
                 contestants = self._contestants(candidate)
                 # Not at tier final, which needs the device's memory for a large case before that.
@@ -222,6 +224,7 @@ class _Run:
                 )
                 stack.callback(opening.close)
                 ahead = contestants, opening
+                self._spots = schedule_spots(self._task.spec, contestants, suite.timed, self._tier, self._device)
             self._check(candidate, suite)
             if self._outcome.status is Status.PASSED and is_timed:
                 self._time(suite, *(ahead or (self._contestants(candidate), None)))
@@ -277,8 +280,8 @@ class _Run:
         with ThreadPoolExecutor(2) as beside:
             # In a thread of its own where all is judged side by side: most of it is waiting for the worker.
             ahead = beside.submit(self._search_ahead, candidate, checker) if is_searched else None
-            if suite.timed and self._device.kind == "cuda" and self._submission.file.language == "triton":
-                beside.submit(checker.compile_ahead, suite.timed)
+            if self._spots is not None and self._submission.file.language == "triton":
+                beside.submit(checker.compile_ahead, self._to_compile(suite))
             try:
                 checker.check(suite.checked, self._progress)
             finally:
@@ -307,6 +310,12 @@ class _Run:
             judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, tier=self._tier,
         )  # fmt: skip
 
+    def _to_compile(self, suite: Suite) -> list[Case]:
+        """Cases of all shapes that sessions will have."""
+        assert self._spots is not None
+        sessions = plan_for(self._tier, self._device.kind).sessions
+        return [*suite.timed, *self._spots.other_shapes(sessions)]
+
     def _search(self, candidate: Contestant, checker: Checker) -> Search | None:
         """Beyond the drawn cases, or from those that failed to a smaller one."""
         cases = self._outcome.cases
@@ -323,7 +332,7 @@ class _Run:
                 return not_checked(case, "not run: a drawn case has failed")
             return checker.judge_beside(case)
 
-        return self._searched(candidate, judge, [], silent)
+        return self._searched(candidate, judge, [], silent, at_once=checker.lanes)
 
     def _searched(
         self,
@@ -331,12 +340,13 @@ class _Run:
         judge: Callable[[Case], CaseResult],
         failed: Sequence[CaseResult],
         progress: Progress,
+        at_once: int = 1,
     ) -> Search | None:
         from robust_kbench.search import effort, search  # hypothesis takes a while to import
 
         space = Space(self._task.spec, self._budget(candidate), self._dtypes, candidate.abi == "c")
         chosen = effort(self._tier, candidate.execution)
-        return search(space, self._seed, judge, effort=chosen, failed=failed, progress=progress)
+        return search(space, self._seed, judge, effort=chosen, failed=failed, progress=progress, at_once=at_once)
 
     def _check_large(self, candidate: Contestant, checker: Checker) -> None:
         """Tier final alone has the time, and only a kernel that is right so far is worth it."""
@@ -364,6 +374,7 @@ class _Run:
                     self._task.spec, contestants, suite.timed, self._tier,
                     judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
                     is_doubtful=guards.needs_confirmation, opening=opening, measured=measured,
+                    spots=self._spots,
                 )  # fmt: skip
         finally:
             self._seen += measured.seen

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
@@ -47,7 +48,7 @@ class Inputs:
             return self
         return Inputs({n: v.to(place) if isinstance(v, torch.Tensor) else v for n, v in self.values.items()})
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """First 16 hex digits of the sha256 of all values."""
         state = hashlib.sha256()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections import deque
@@ -36,7 +37,7 @@ CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
 LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
-_MOST_LANES, _LANE_BYTES, _MOST_AHEAD = 4, 4 << 30, 6
+_MOST_LANES, _LANE_BYTES, _MOST_AHEAD = 6, 4 << 30, 6
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 
@@ -83,6 +84,7 @@ class Checker:
         related = RELATED_CASES[tier] if contestant.execution == "native" else 1
         self._due = {(dtype, prop): related for dtype in contestant.built for prop in range(len(task.properties))}
         self.checked = Checked()
+        self._this_thread, self._lane_numbers = threading.local(), itertools.count()
 
     def _crew_of_its_own(self) -> Crew:
         return Crew(
@@ -196,8 +198,16 @@ class Checker:
 
     def judge_beside(self, case: Case) -> CaseResult:
         """Do the same while another thread is in `check`, in workers of its own."""
+        if (lane := getattr(self._this_thread, "lane", None)) is None:
+            lane = self._this_thread.lane = next(self._lane_numbers)
+        self._other_crew.take_lane(lane)
         with self._judging:
             return self._judged(case, self._other_crew, is_repeated=False, every_property=True)
+
+    @property
+    def lanes(self) -> int:
+        """Number of threads that `judge_beside` is worth to be called by."""
+        return self._lanes(2)
 
     def check_large(self, case: Case) -> None:
         """Judge a case that fills the memory, in a worker of its own, or say into `checked` why it cannot be run."""

@@ -54,6 +54,7 @@ class Crew:
         self._task, self._contestant, self._pool, self._device, self._watch = task, contestant, pool, device, watch
         self._timeout_s, self._memory_bytes, self._aside = timeout_s, memory_bytes, aside
         self._workers: dict[tuple[FloatDType, Path, int], Worker] = {}
+        self._rooms_bytes: dict[tuple[FloatDType, Path, int], int] = {}
         self._this_thread = threading.local()
         self._arena: Slots | None = None
         self._room_bytes = 0
@@ -69,9 +70,12 @@ class Crew:
         return int(getattr(self._this_thread, "lane", 0))
 
     def reserve(self, size_bytes: int) -> None:
-        """Make room for calls that need `size_bytes`. Where there is less, every worker starts anew."""
+        """Make room for calls that need `size_bytes`. Workers that have less start anew when they are called."""
         if self._arena is None or self._room_bytes < size_bytes:
-            self.close()
+            if self._arena is not None and self._device.kind == "cuda":
+                self._arena.close()  # which no worker maps
+            else:
+                self.close()
             spare_bytes = 0 if self._memory_bytes else (_ROOM - 1) * size_bytes
             self._arena, self._room_bytes = open_arena(self._device, size_bytes, spare_bytes), size_bytes + spare_bytes
 
@@ -88,7 +92,7 @@ class Crew:
         self.reserve(case_footprint(self._task, case))
         assert self._arena is not None
         try:
-            worker = self._worker(case.dtype, built, self._arena)
+            worker = self._worker(case, built, self._arena)
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} (import)", error.log)
         except WorkerCrashed as error:
@@ -132,10 +136,15 @@ class Crew:
             self._arena.close()
             self._arena = None
 
-    def _worker(self, dtype: FloatDType, built: Built, arena: Slots) -> Worker:
+    def _worker(self, case: Case, built: Built, arena: Slots) -> Worker:
+        dtype = case.dtype
         key = dtype, built.path, self._lane
         worker = self._workers.get(key)
+        if worker is not None and self._rooms_bytes[key] < case_footprint(self._task, case):
+            self._drop(*key)
+            worker = None
         if worker is None:
+            room_bytes = self._room_bytes
             own = arena.for_a_worker()  # what an earlier worker left running on a device must not reach it
             try:
                 with self._aside():
@@ -144,7 +153,7 @@ class Crew:
                 if own is not arena:
                     own.close()
                 raise
-            self._workers[key] = worker
+            self._workers[key], self._rooms_bytes[key] = worker, room_bytes
         return worker
 
     def _drop(self, dtype: FloatDType, path: Path, lane: int) -> None:

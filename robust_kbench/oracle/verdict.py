@@ -203,7 +203,7 @@ class Judge:
 
     def _is_looked_at_elsewhere(self, case: Case) -> bool:
         is_large = case.role == "timed" or _LARGE <= self._elements(case) <= _TOO_LARGE
-        return self._place != "cpu" and self.is_easily_moved and is_large and case.probe is None
+        return self._place != "cpu" and self.is_easily_moved and is_large
 
     def _elements(self, case: Case) -> int:
         return sum(math.prod(shape_of(spec, case.axes)) for spec in self._task.tensors.values())

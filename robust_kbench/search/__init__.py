@@ -58,10 +58,12 @@ def search(
     effort: Effort,
     failed: Sequence[CaseResult] = (),
     progress: Progress = silent,
+    at_once: int = 1,
 ) -> Search | None:
     """The smallest failing case, from what has `failed` already or else from more cases.
 
-    `run` judges one case. None when nothing has failed and no example is to be tried.
+    `run` judges one case; as long as nothing has failed, so many threads may call it `at_once`. None when nothing has
+    failed and no example is to be tried.
     """
     trials = Trials(run, progress)
     start = min(failed, key=_severity, default=None)
@@ -69,7 +71,7 @@ def search(
         if not effort.examples:
             return None
         trials.allow(effort.examples, effort.seconds, effort.least)
-        start = explore(space, seed, trials, effort.examples)
+        start = explore(space, seed, trials, effort.examples, at_once)
     minimal = None
     if start is not None:
         trials.know(start)

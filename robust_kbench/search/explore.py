@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _CLIMBS_FROM = 200  # with fewer examples, climbing towards large errors would take too many from the breadth
 
 
-def explore(space: Space, seed: int, trials: Trials, examples: int) -> CaseResult | None:
-    """The first failure among at most `examples` cases."""
+def explore(space: Space, seed: int, trials: Trials, examples: int, at_once: int = 1) -> CaseResult | None:
+    """The first failure among at most `examples` cases, so many of which are judged `at_once` if they are few."""
+    if at_once > 1 and examples < _CLIMBS_FROM:
+        return _first_failure(trials.results(_drawn(space, seed, examples), at_once))
     found: list[CaseResult] = []
 
     def fails(case: Case) -> bool:
@@ -38,6 +40,22 @@ def explore(space: Space, seed: int, trials: Trials, examples: int) -> CaseResul
     phases = [Phase.generate, Phase.target] if examples >= _CLIMBS_FROM else [Phase.generate]
     find(_cases(space, seed), fails, seed=seed, examples=examples, phases=phases)
     return found[0] if found else None
+
+
+def _drawn(space: Space, seed: int, examples: int) -> list[Case]:
+    """The cases that are looked at as long as none fails."""
+    cases: list[Case] = []
+
+    def keep(case: Case) -> bool:
+        cases.append(case)
+        return False
+
+    find(_cases(space, seed), keep, seed=seed, examples=examples, phases=[Phase.generate])
+    return cases
+
+
+def _first_failure(results: Sequence[CaseResult | None]) -> CaseResult | None:
+    return next((result for result in results if result is not None and result.status in FAILURES), None)
 
 
 @st.composite

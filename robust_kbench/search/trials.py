@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from robust_kbench.progress import Progress, silent
 from robust_kbench.schema.case import Case
@@ -24,6 +26,7 @@ class Trials:
         self._ran: list[Case] = []
         self._sure_runs = self._last_run = 0
         self._deadline = 0.0
+        self._lock = threading.Lock()
 
     @property
     def count(self) -> int:
@@ -45,14 +48,23 @@ class Trials:
     def result(self, case: Case) -> CaseResult | None:
         """None when the case is unknown and the allowance is used up."""
         key = _key(case)
-        if key not in self._known:
+        with self._lock:
+            if key in self._known:
+                return self._known[key]
             is_late = self.count >= self._sure_runs and time.monotonic() >= self._deadline
             if self.count >= self._last_run or is_late:
                 return None
             self._ran.append(case)
-            self._known[key] = self._run(case)
+        result = self._run(case)
+        with self._lock:
+            self._known[key] = result
             self._progress("search", self.count, self._last_run)
-        return self._known[key]
+        return result
+
+    def results(self, cases: Sequence[Case], at_once: int) -> list[CaseResult | None]:
+        """The same for several, which are judged by so many threads."""
+        with ThreadPoolExecutor(at_once) as threads:
+            return list(threads.map(self.result, cases))
 
     def covered(self) -> dict[str, int]:
         """How many examples had each dtype, layout and distribution or probe."""

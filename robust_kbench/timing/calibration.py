@@ -33,11 +33,6 @@ def resolution_us(sessions: int) -> float:
     return WORKERS_US / math.sqrt(sessions)
 
 
-def least_resolved_us(sessions: int) -> float:
-    """The shortest time that is ranked after so many sessions."""
-    return RESOLVED * resolution_us(sessions)
-
-
 @dataclass
 class Calibration:
     """Times of calls that are made for their sake, in ns."""

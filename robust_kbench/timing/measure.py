@@ -29,7 +29,7 @@ from robust_kbench.schema.record import CANDIDATE, MAX_FOREIGN_LOAD, CaseResult,
 from robust_kbench.schema.task import Distribution, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks, statistics
-from robust_kbench.timing.calibration import least_resolved_us
+from robust_kbench.timing.calibration import resolution_us
 from robust_kbench.timing.clock_drift import LEFT_BEHIND
 from robust_kbench.timing.opening import Opening
 from robust_kbench.timing.plan import Plan, plan_for
@@ -78,11 +78,12 @@ def measure(
     is_doubtful: Doubt,
     opening: Opening | None = None,
     measured: Measured | None = None,
+    spots: spot_checks.Schedule | None = None,
 ) -> Measured:
     """Measure every timed case. Stops at the first one on which the candidate fails.
 
     `opening`: workers that are open already, and the arena; it is closed. `measured`: gets the results, and what there
-    is of them where an error is raised.
+    is of them where an error is raised. `spots`: what is looked at beside the samples, if that has been drawn.
 
     On a CUDA device, where a context takes longer to create than a session lasts, cases are measured in turn by the
     same workers.
@@ -90,6 +91,7 @@ def measure(
     measured = measured or Measured()
     plan = plan_for(tier, device.kind)
     dealt = secrets.randbelow(len(spot_checks.KINDS))  # nobody knows what is looked at in which case
+    spots = spots or schedule_spots(task, contestants, cases, tier, device)
     with closing(opening or Opening(task, contestants, cases, pool, device)) as opening:
 
         def session(number: int, bank: Bank, turn: int, ways: Mapping[str, Way] | None) -> TimingSession:
@@ -100,7 +102,7 @@ def measure(
                 is_first=turn == 0,
                 known_ways=ways,
                 distributions=_share(task.distributions, number + dealt, turn, tier, len(cases), plan.sessions),
-                spots=spot_checks.due(tier, number + dealt, turn, len(cases), plan.sharing),
+                spots=spots.take(number, turn),
             )  # fmt: skip
 
         with machine_lock.quiet():
@@ -120,6 +122,14 @@ def measure(
             measured.findings.append(_busy_machine(measured.loaded_sessions))
     measured.findings = _distinct(measured.findings)
     return measured
+
+
+def schedule_spots(
+    task: Task, contestants: Sequence[Contestant], cases: Sequence[Case], tier: Tier, device: Device
+) -> spot_checks.Schedule:
+    """What `measure` looks at beside the samples."""
+    is_dense = any(each.name == CANDIDATE and each.abi == "c" for each in contestants)
+    return spot_checks.Schedule(task, cases, tier, plan_for(tier, device.kind).sharing, dense=is_dense)
 
 
 def _share(
@@ -177,13 +187,14 @@ class _Binding:
         """Whether it needs one more session."""
         if len(self.sessions) < self.plan.sessions:
             return True
-        return self.plan.wants_more(self.logs) and not self._stays_unresolved
+        return self.plan.wants_more(self.logs, self._resolution)
 
     @property
-    def _stays_unresolved(self) -> bool:
-        """Whether the clock does not tell its time from nothing, and would not after further sessions."""
-        most = len(self.sessions) + self.plan.plus(len(self.sessions))
-        return self.clock == "gate" and statistics.median(self.times_us) < least_resolved_us(most)
+    def _resolution(self) -> float:
+        """What the clock tells apart, as a share of the candidate's time: no number of sessions shows more."""
+        if self.clock == "judge":
+            return 0.0
+        return resolution_us(len(self.sessions)) / statistics.median(self.times_us)
 
 
 def _measure_together(

@@ -16,7 +16,7 @@ from robust_kbench.schema.task import Task
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.workers import Workers
 
-_MOST_SHARE = 0.25
+_MOST_SHARE = 0.5
 _CONTEXT_BYTES = 600 << 20
 
 

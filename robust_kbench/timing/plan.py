@@ -52,12 +52,15 @@ class Plan:
             return "rounds"
         return "time" if rounds >= self.min_rounds and seconds > self.max_seconds else None
 
-    def wants_more(self, sessions: Sequence[Sequence[float]]) -> bool:
-        """Whether sessions with these log ratios differ so much that more of them are needed; a matter of width."""
+    def wants_more(self, sessions: Sequence[Sequence[float]], resolution: float = 0.0) -> bool:
+        """Whether sessions with these log ratios differ so much that more of them are needed; a matter of width.
+
+        `resolution`: relative difference that the clock does not show, however many sessions there are.
+        """
         if not self.plus(len(sessions)):
             return False
         low, _, high = statistics.mean_interval([statistics.median(logs) for logs in sessions])
-        return (high - low) / 2 > self.session_precision
+        return (high - low) / 2 > max(self.session_precision, resolution)
 
     def plus(self, taken: int) -> int:
         """How many sessions may still be added after `taken` ones."""

@@ -96,7 +96,7 @@ class TimingSession:
         watch: Stopwatch,
         timeout_s: float,
         distributions: Sequence[Distribution],
-        spots: Sequence[spot_checks.Kind] = (),
+        spots: Sequence[spot_checks.Spot] = (),
         is_first: bool = True,
         known_ways: Mapping[str, Way] | None = None,
     ) -> None:
@@ -238,14 +238,9 @@ class TimingSession:
 
     def _drawn_checks(self, begin: Callable[[_Draw], _Draw]) -> list[_Check]:
         """Calls that only check, in random order; `begin` makes of what draws their values what hands them over."""
-        dense = self._candidate.abi == "c"
-        spots = [
-            (kind, spot_checks.draw(self._task, self._case, kind, dense=dense, source=self._random))
-            for kind in self._spots
-        ]
         checks: list[_Check] = [
             *(partial(self._check_values, case, begin(self._values(case))) for case in self._cases_to_check()),
-            *(partial(self._check_spot, kind, case, begin(self._values(case))) for kind, case in spots if case),
+            *(partial(self._check_spot, kind, case, begin(self._values(case))) for kind, case in self._spots),
         ]
         self._random.shuffle(checks)
         return checks
@@ -258,7 +253,12 @@ class TimingSession:
         ]
 
     def _values(self, case: Case) -> _Draw:
-        return lambda: make_inputs(self._task, case)
+        def draw() -> Inputs:
+            inputs = make_inputs(self._task, case)
+            inputs.digest  # noqa: B018 - takes a while, and is kept
+            return inputs
+
+        return draw
 
     def _first_calls(self) -> None:
         """Each is judged in full. What a first call costs, compiling included, is told and never scored."""

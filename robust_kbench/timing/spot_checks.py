@@ -9,7 +9,7 @@ stand in a known relation to each other, and twice on the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from random import Random
+from random import Random, SystemRandom
 from typing import Literal
 
 from robust_kbench.cases import layouts, probes
@@ -20,6 +20,7 @@ from robust_kbench.schema.record import Tier
 from robust_kbench.schema.task import Layout, Probe, Task, shape_of
 
 Kind = Literal["nearby", "layout", "probe", "nonfinite", "property", "repeat"]
+Spot = tuple[Kind, Case]
 KINDS: tuple[Kind, ...] = ("nearby", "layout", "probe", "nonfinite", "property", "repeat")
 """NaN and infinities are a kind of their own: among four other probes, a quick evaluation would mostly miss them."""
 
@@ -36,6 +37,33 @@ def due(tier: Tier, number: int, turn: int, cases: int, sessions: int) -> Sequen
     if tier == "quick":
         return KINDS[number % cases :: cases]
     return KINDS[(number + turn) % sessions :: sessions]
+
+
+class Schedule:
+    """What all sessions look at beside their samples."""
+
+    def __init__(self, task: Task, cases: Sequence[Case], tier: Tier, sessions: int, *, dense: bool) -> None:
+        """`cases`: the timed ones. `sessions`, `dense`: see `due` and `draw`."""
+        self._task, self._cases, self._tier, self._sessions, self._dense = task, cases, tier, sessions, dense
+        self._random = SystemRandom()
+        self._dealt = self._random.randrange(len(KINDS))  # nobody knows what is looked at in which case
+        self._drawn: dict[tuple[int, int], list[Spot]] = {}
+
+    def take(self, number: int, turn: int) -> list[Spot]:
+        """Spots of session `turn` of timed case `number`; other ones each time, as no worker sees values twice."""
+        if (number, turn) in self._drawn:
+            return self._drawn.pop((number, turn))
+        kinds = due(self._tier, number + self._dealt, turn, len(self._cases), self._sessions)
+        timed = self._cases[number]
+        drawn = [(kind, draw(self._task, timed, kind, dense=self._dense, source=self._random)) for kind in kinds]
+        return [(kind, case) for kind, case in drawn if case is not None]
+
+    def other_shapes(self, turns: int) -> list[Case]:
+        """Cases of shapes or layouts that are not timed, in sessions before turn `turns`: kernels may be compiled."""
+        for turn in range(turns):
+            for number in range(len(self._cases)):
+                self._drawn[number, turn] = self.take(number, turn)
+        return [case for spots in self._drawn.values() for kind, case in spots if kind in ("nearby", "layout")]
 
 
 def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) -> Case | None:

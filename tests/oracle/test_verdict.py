@@ -175,11 +175,14 @@ def test_what_a_device_does_not_accept_is_judged_on_the_host(
     assert _looks(monkeypatch, there, TIMED) == [("cuda", "raised" if there != "incorrect" else "incorrect"), here]
 
 
-@pytest.mark.parametrize("changes", [{"role": "check"}, {"probe": "nonfinite"}])
-def test_only_ordinary_values_of_timed_calls_are_looked_at_on_a_device(
-    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [({"role": "check"}, "cpu"), ({"role": "check", "probe": "nonfinite"}, "cpu"), ({"probe": "nonfinite"}, "cuda")],
+)
+def test_small_calls_that_only_check_are_not_looked_at_on_a_device(
+    changes: dict[str, Any], place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert _looks(monkeypatch, "passed", TIMED.model_copy(update=changes)) == [("cpu", "passed")]
+    assert _looks(monkeypatch, "passed", TIMED.model_copy(update=changes)) == [(place, "passed")]
 
 
 @pytest.mark.parametrize(("least", "most", "place"), [(0, 0, "cuda"), (1, 2, "cpu"), (-2, -1, "cpu")])

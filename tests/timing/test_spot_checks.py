@@ -45,6 +45,7 @@ def drawn(kind: spot_checks.Kind, timed: Case = TIMED, *, dense: bool = False, c
 
 def session(submit: Submit, source: str, *kinds: spot_checks.Kind, plan: Plan = PLAN) -> SessionResult:
     task, device = load_task("norm/rmsnorm"), open_device("cpu")
+    spots = [(kind, case) for kind in kinds for case in drawn(kind, count=1)]
     with WarmPool() as pool, closing(Arena(2 * spot_checks.footprint(task.spec, TIMED))) as arena:
         candidate, eager = (
             contestant.build(name, submit(text), task.spec, ["float32"], device, pool.scratch())
@@ -53,7 +54,7 @@ def session(submit: Submit, source: str, *kinds: spot_checks.Kind, plan: Plan = 
         return TimingSession(
             task.spec, TIMED, [candidate, eager], plan,
             judge=Judge(task.spec, Reference(task)), bank=Bank(task.spec, TIMED), pool=pool, device=device, arena=arena,
-            watch=Stopwatch(), timeout_s=20, distributions=(), spots=kinds,
+            watch=Stopwatch(), timeout_s=20, distributions=(), spots=spots,
         ).run()  # fmt: skip
 
 
@@ -120,6 +121,21 @@ def test_sessions_take_turns(kind: DeviceKind, sessions: int) -> None:
         turns = [spot_checks.due("full", number, turn, 9, sessions) for turn in range(sessions)]
         assert {len(kinds) for kinds in turns} <= {1, 2}
         assert sorted(kind for kinds in turns for kind in kinds) == sorted(spot_checks.KINDS)
+
+
+def test_sessions_get_what_was_drawn_for_them_once_and_other_values_if_they_are_repeated() -> None:
+    task = load_task("norm/rmsnorm").spec
+    timed = [TIMED.model_copy(update={"dtype": dtype}) for dtype in ("float32", "float16")]
+    schedule = spot_checks.Schedule(task, timed, "full", 5, dense=False)
+    others = schedule.other_shapes(5)
+    taken = [spot for number in range(2) for turn in range(5) for spot in schedule.take(number, turn)]
+    assert Counter(kind for kind, _ in taken) == dict.fromkeys(spot_checks.KINDS, 2)
+    others_taken = {case.seed for kind, case in taken if kind in ("nearby", "layout")}
+    assert others_taken == {case.seed for case in others}
+    assert len(others_taken) == 4
+    again = [spot for number in range(2) for turn in range(5) for spot in schedule.take(number, turn)]
+    assert Counter(kind for kind, _ in again) == Counter(kind for kind, _ in taken)
+    assert not {case.seed for _, case in again} & {case.seed for _, case in taken}
 
 
 @pytest.mark.rotating
