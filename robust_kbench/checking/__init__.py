@@ -37,7 +37,7 @@ CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
 LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
-_MOST_LANES, _LANE_BYTES, _MOST_AHEAD = 6, 4 << 30, 6
+_MOST_LANES, _LANE_BYTES, _MOST_AHEAD = 4, 4 << 30, 4
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 

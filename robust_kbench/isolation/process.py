@@ -31,6 +31,7 @@ LOG_LIMIT_BYTES = 1024 * 1024
 _LOG_TAIL_BYTES = 4096
 _BIRTH_TIMEOUT_S = 20.0
 _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1 ms
+_ROUNDS_OF_SPINS, _PAUSE_S = 5, 0.0001  # where nothing is timed: most launches take less
 _PATROL_S = 0.02
 _STOP_TIMEOUT_S = 2.0
 _LONGEST_END_S = 30.0
@@ -122,7 +123,7 @@ class Worker:
         memory = {"arena_bytes": self.arena.size_bytes, "results_at": self.arena.results_at}
         self._run()
         self._send({"op": operation, "nonce": nonce, "spin": spin, **memory, **request})
-        self._wait(wire.FINISHED, nonce, time.monotonic() + timeout_s, what)
+        self._wait(wire.FINISHED, nonce, time.monotonic() + timeout_s, what, is_on_clock=False)
         answer = self._answer(nonce)
         if not isinstance(answer, Loaded | Raised):
             raise self._crash("broke the protocol: it answered a load with something else")
@@ -195,7 +196,7 @@ class Worker:
         self._hand_over(scalars, turn)
         self._run()
         self._send({"op": "launch", "nonce": self._nonce, **request})
-        if not self._comes(wire.READY, self._nonce, time.monotonic() + within_s):
+        if not self._comes(wire.READY, self._nonce, time.monotonic() + within_s, is_on_clock=False):
             return None
         self.park()
         return self._told()
@@ -206,7 +207,7 @@ class Worker:
         self._hand_over(b"", bytes(wire.SCALARS_OFFSET - wire.TURN_OFFSET))
         self._run()
         self._send({"op": "launch", "nonce": self._nonce, **request})
-        self._wait(wire.PREPARED, self._nonce, time.monotonic() + timeout_s, "preparing a call")
+        self._wait(wire.PREPARED, self._nonce, time.monotonic() + timeout_s, "preparing a call", is_on_clock=False)
         self.park()
 
     def arm(self, turn: bytes, scalars: bytes) -> None:
@@ -217,15 +218,16 @@ class Worker:
     def launched(
         self,
         deadline: float,
-        at_once: Callable[[], None] = lambda: None,
+        at_once: Callable[[], None] | None = None,
         before_stop: Callable[[Returned | Raised], None] = lambda answer: None,
     ) -> Returned | Raised:
         """Wait until it has launched its call. It is stopped when this returns.
 
-        `at_once` is called when it says so, `before_stop` with what it says.
+        `at_once` is called when it says so, which is then on the clock, `before_stop` with what it says.
         """
-        self._wait(wire.READY, self._nonce, deadline, "running the kernel")
-        at_once()
+        self._wait(wire.READY, self._nonce, deadline, "running the kernel", is_on_clock=at_once is not None)
+        if at_once is not None:
+            at_once()
         answer = self._told()
         before_stop(answer)
         self.park()
@@ -243,7 +245,7 @@ class Worker:
         Returns what it says of the time between two events, in ns, which only a trusted one is asked for.
         """
         self.go_on()
-        self._wait(wire.DONE, self._nonce, deadline, "running the kernel")
+        self._wait(wire.DONE, self._nonce, deadline, "running the kernel", is_on_clock=False)
         self.park()
         (event_ns,) = struct.unpack_from("<Q", self._control, wire.EVENT_OFFSET)
         return int(event_ns)
@@ -380,19 +382,26 @@ class Worker:
             except OSError as error:
                 raise self._crash(self._cause_of_death() or f"does not read its signals ({error})") from None
 
-    def _wait(self, word: int, nonce: int, deadline: float, what: str) -> None:
-        if not self._comes(word, nonce, deadline):
+    def _wait(self, word: int, nonce: int, deadline: float, what: str, *, is_on_clock: bool = True) -> None:
+        if not self._comes(word, nonce, deadline, is_on_clock=is_on_clock):
             self.kill()
             raise WorkerTimedOut(f"gave no answer in time while {what}", self.log)
 
-    def _comes(self, word: int, nonce: int, deadline: float) -> bool:
-        """Wait for `word` until the deadline; tell if the worker has signalled it."""
-        words = self._words
+    def _comes(self, word: int, nonce: int, deadline: float, *, is_on_clock: bool = True) -> bool:
+        """Wait for `word` until the deadline; tell if the worker has signalled it.
+
+        With `is_on_clock` the answer is seen at once, at the cost of a core, and of the judge's other threads.
+        """
+        words, spun = self._words, 0
         while True:
             for _ in range(_SPINS if self._spin else 1):
                 if words[word] == nonce:
                     self._consume_signal()
                     return True
+            if self._spin and not is_on_clock:
+                spun += 1
+                if spun > _ROUNDS_OF_SPINS:
+                    time.sleep(_PAUSE_S)
             if not self._spin:
                 select.select([self._channel], [], [], 0.001)
                 if words[word] == nonce:

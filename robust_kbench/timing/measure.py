@@ -44,6 +44,7 @@ _CONFIRMATIONS = 2  # sessions that may take the place of one in which the worke
 _MOST_SHARE, _BANK_FOOTPRINTS = 0.25, 12
 """Share of a device's memory for streams of values, which take up to so many times what a call of the case does."""
 _DRAWING_THREADS = 4
+_QUANTILE = 2.8  # Student's, of five sessions
 _CALL_TIMEOUT_S = 180.0  # a compiled baseline compiles during its first call
 
 Doubt = Callable[[Sequence[Observation]], bool]
@@ -191,10 +192,10 @@ class _Binding:
 
     @property
     def _resolution(self) -> float:
-        """What the clock tells apart, as a share of the candidate's time: no number of sessions shows more."""
+        """Half the width that the clock's differences between workers make, as a share of the candidate's time."""
         if self.clock == "judge":
             return 0.0
-        return resolution_us(len(self.sessions)) / statistics.median(self.times_us)
+        return _QUANTILE * resolution_us(len(self.sessions)) / statistics.median(self.times_us)
 
 
 def _measure_together(

@@ -83,7 +83,7 @@ def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_f
 
 @pytest.mark.parametrize(
     ("language", "dtypes", "free_gib", "lanes"),
-    [("triton", 1, 80, 6), ("triton", 3, 80, 2), ("cuda", 1, 80, 1), ("triton", 2, 16, 2), ("triton", 2, 7, 1)],
+    [("triton", 1, 80, 4), ("triton", 3, 80, 2), ("cuda", 1, 80, 1), ("triton", 2, 16, 2), ("triton", 2, 7, 1)],
 )
 def test_only_triton_kernels_have_several_workers_of_a_dtype_where_the_device_has_room(
     monkeypatch: pytest.MonkeyPatch, language: str, dtypes: int, free_gib: int, lanes: int
