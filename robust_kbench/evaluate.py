@@ -277,6 +277,7 @@ class _Run:
 
     def _check_in_full(self, candidate: Contestant, suite: Suite, checker: Checker) -> None:
         is_searched = self._only_case is None and self._device.starts_at_once > 1
+        checker.expect(suite.checked)
         with ThreadPoolExecutor(2) as beside:
             # In a thread of its own where all is judged side by side: most of it is waiting for the worker.
             ahead = beside.submit(self._search_ahead, candidate, checker) if is_searched else None

@@ -37,9 +37,6 @@ def measured_in(
         def __init__(self, *_: object, **__: object) -> None:
             pass
 
-        def draw_ahead(self, threads: object) -> None:
-            """Nothing is checked."""
-
         def run(self, workers: object = None) -> SessionResult:
             return session()
 

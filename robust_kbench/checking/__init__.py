@@ -84,6 +84,7 @@ class Checker:
         related = RELATED_CASES[tier] if contestant.execution == "native" else 1
         self._due = {(dtype, prop): related for dtype in contestant.built for prop in range(len(task.properties))}
         self.checked = Checked()
+        self._room_bytes = 0
         self._this_thread, self._lane_numbers = threading.local(), itertools.count()
 
     def _crew_of_its_own(self) -> Crew:
@@ -106,13 +107,18 @@ class Checker:
         """The sandbox's layers around the latest worker."""
         return self._crew.layers
 
+    def expect(self, cases: Sequence[Case]) -> None:
+        """Make room for cases like these from the beginning: workers that have too little start anew."""
+        self._room_bytes = max(case_footprint(self._task, case) for case in cases)
+
     def check(self, cases: Sequence[Case], progress: Progress) -> None:
         """Judge `cases` into `checked`, dtype by dtype; on a CUDA device all dtypes side by side.
 
         Triton kernels, which are compiled anew for most cases, have several workers of each dtype there. The largest
         case of each dtype is called twice. Raises Unsupported for what the emulator cannot run.
         """
-        self._crew.reserve(max(case_footprint(self._task, case) for case in cases))
+        self.expect(cases)
+        self._crew.reserve(self._room_bytes)
         dtypes = list(dict.fromkeys(case.dtype for case in cases))
         for dtype in dtypes:  # in this thread: a warm process dies with the one that has started it
             self._contestant.warm_up(self._pool, self._device, dtype)
@@ -202,6 +208,7 @@ class Checker:
             lane = self._this_thread.lane = next(self._lane_numbers)
         self._other_crew.take_lane(lane)
         with self._judging:
+            self._other_crew.reserve(self._room_bytes)
             return self._judged(case, self._other_crew, is_repeated=False, every_property=True)
 
     @property

@@ -31,7 +31,7 @@ LOG_LIMIT_BYTES = 1024 * 1024
 _LOG_TAIL_BYTES = 4096
 _BIRTH_TIMEOUT_S = 20.0
 _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1 ms
-_ROUNDS_OF_SPINS, _PAUSE_S = 5, 0.0001  # where nothing is timed: most launches take less
+_SPINNING_S, _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 20e-6, 0.002  # where nothing is timed
 _PATROL_S = 0.02
 _STOP_TIMEOUT_S = 2.0
 _LONGEST_END_S = 30.0
@@ -392,16 +392,16 @@ class Worker:
 
         With `is_on_clock` the answer is seen at once, at the cost of a core, and of the judge's other threads.
         """
-        words, spun = self._words, 0
+        words, spins, pause_s = self._words, _SPINS if self._spin else 1, 0.0
+        patience = time.monotonic() + _SPINNING_S
         while True:
-            for _ in range(_SPINS if self._spin else 1):
+            for _ in range(spins):
                 if words[word] == nonce:
                     self._consume_signal()
                     return True
-            if self._spin and not is_on_clock:
-                spun += 1
-                if spun > _ROUNDS_OF_SPINS:
-                    time.sleep(_PAUSE_S)
+            if self._spin and not is_on_clock and time.monotonic() > patience:
+                spins, pause_s = 1, min(_LONGEST_PAUSE_S, 1.5 * pause_s + _SHORTEST_PAUSE_S)
+                time.sleep(pause_s)
             if not self._spin:
                 select.select([self._channel], [], [], 0.001)
                 if words[word] == nonce:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from time import sleep
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from robust_kbench import machine_lock
 from robust_kbench.cases.bank import Bank
 from robust_kbench.contestant import Contestant
-from robust_kbench.devices import Device
+from robust_kbench.devices import Device, machine
 from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
@@ -43,7 +43,7 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 16.0  # before a loaded session is repeate
 _CONFIRMATIONS = 2  # sessions that may take the place of one in which the worker seemed to dawdle
 _MOST_SHARE, _BANK_FOOTPRINTS = 0.25, 12
 """Share of a device's memory for streams of values, which take up to so many times what a call of the case does."""
-_DRAWING_THREADS = 4
+_DRAWING_THREADS, _MOST_DRAWN_BYTES = 8, 16 << 30
 _QUANTILE = 2.8  # Student's, of five sessions
 _CALL_TIMEOUT_S = 180.0  # a compiled baseline compiles during its first call
 
@@ -203,21 +203,16 @@ def _measure_together(
 ) -> None:
     """One session of each after the other, until none is due. All of a turn have the same workers, if all goes well.
 
-    In random order: workers have done more and more, as a turn goes on. While a session runs, values of the next one's
-    checks are drawn.
+    In random order: workers have done more and more, as a turn goes on.
     """
     while due := [binding for binding in bindings if binding.is_due]:
         random.SystemRandom().shuffle(due)
         sessions = [binding.next_session() for binding in due]
         with ExitStack() as stack:
             shared = stack.enter_context(_Shared(opening.take()))
-            threads = ThreadPoolExecutor(_DRAWING_THREADS)
-            stack.callback(threads.shutdown, cancel_futures=True)
             if len(due) > 1 or shared.workers is not None:
                 shared.start(sessions)
-            for number, (binding, session) in enumerate(zip(due, sessions, strict=True)):
-                for soon in sessions[number : number + 2]:
-                    soon.draw_ahead(threads)
+            for binding, session in zip(due, sessions, strict=True):
                 _measure_once(binding, session, shared, repeats, measured, is_doubtful)
                 if measured.failure:
                     return
@@ -249,8 +244,10 @@ class _Shared:
         """Have them load what they need, after each session has looked at the idle device."""
         for session in sessions:
             session.look_at_the_idle_device()
-        dtypes = dict.fromkeys(session.dtype for session in sessions)
-        self.workers = sessions[0].start(self.workers, list(dtypes))
+        dtypes = list(dict.fromkeys(session.dtype for session in sessions))
+        with ThreadPoolExecutor(_DRAWING_THREADS) as threads:
+            drawn = [future for session in _within_room(sessions) for future in session.draw_ahead(threads)]
+            self.workers = sessions[0].start(self.workers, dtypes, lambda: _wait(drawn))
 
     def run(self, session: TimingSession) -> SessionResult:
         """Run a session with these workers, or with its own where one of these has died."""
@@ -263,6 +260,19 @@ class _Shared:
         workers, self.workers = self.workers, None
         if workers is not None:
             workers.close()
+
+
+def _within_room(sessions: Sequence[TimingSession]) -> Iterator[TimingSession]:
+    """Sessions whose checked values fit into some of the machine's memory together; others draw theirs later."""
+    left_bytes = min(_MOST_DRAWN_BYTES, int(_MOST_SHARE * machine.free_bytes()))
+    for session in sessions:
+        left_bytes -= session.checked_bytes
+        if left_bytes >= 0:
+            yield session
+
+
+def _wait(drawn: Sequence[Future[Any]]) -> None:
+    wait(drawn)
 
 
 def _measure_once(

@@ -12,7 +12,7 @@ import gc
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import Any
@@ -64,6 +64,7 @@ _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
 worker's word; two changes of contexts included."""
 _SOME_ROUNDS, _MOST_UNCOUNTED, _MOST_ROUNDS = 4, 0.25, 2
 _BUSY = "keeps the device busy between its calls, so that nobody else can be timed"
+_DRAWING_THREADS = 8
 _LOOKS, _LOOKING_ROUNDS, _SETTLING_S = 2, 10, 0.3
 _LONGEST_S = 1_800.0
 """Seconds that a candidate's calls may take in a session."""
@@ -130,16 +131,23 @@ class TimingSession:
             {contestant.name: [] for contestant in self._contestants}, self._calibration, self._ways
         )
 
-    def start(self, workers: Workers | None = None, dtypes: Sequence[FloatDType] = ()) -> Workers:
+    def start(
+        self,
+        workers: Workers | None = None,
+        dtypes: Sequence[FloatDType] = (),
+        before_loading: Callable[[], None] = lambda: None,
+    ) -> Workers:
         """Start workers, which may serve several sessions; the caller closes them.
 
-        `workers`: those that are open already. `dtypes`: those of all these sessions.
+        `workers`: those that are open already. `dtypes`: those of all these sessions. `before_loading` is called when
+        they are open; after that nothing may be at work on this machine but they.
         """
         is_open = workers is not None
         workers, dtypes = workers or Workers(self._pool, self._device, self._arena), dtypes or [self._case.dtype]
         try:
             if not is_open:
                 workers.open(self._contestants, dtypes)
+            before_loading()
             call_nothing = None if self._calibration is None else self._constant_ns
             workers.load(dtypes, self._heap_bytes(), call_nothing)
         except BaseException:
@@ -166,6 +174,8 @@ class TimingSession:
             self._give_up(name, str(error))
         if CANDIDATE not in self._workers:
             return self._result
+        with ThreadPoolExecutor(_DRAWING_THREADS) as threads:
+            wait(self.draw_ahead(threads))
         with ExitStack() as stack:
             stack.enter_context(self._device.pinned())
             stack.enter_context(_no_garbage_collection())
@@ -192,10 +202,25 @@ class TimingSession:
         """What it has brought to light, also where `run` raises an error."""
         return self._result
 
-    def draw_ahead(self, threads: ThreadPoolExecutor) -> None:
-        """Begin to draw the values of calls that only check, in other threads: the gate's clock does not feel them."""
+    @property
+    def checked_bytes(self) -> int:
+        """Memory of the values of all calls that only check."""
+        return case_footprint(self._task, self._case) * (len(self._distributions) + len(self._spots))
+
+    def draw_ahead(self, threads: ThreadPoolExecutor) -> list[Future[Inputs]]:
+        """Begin to draw the values of calls that only check, in other threads.
+
+        All must be there before anything is measured: what the host's memory is busy with delays the gate by 1 us.
+        """
+        drawn: list[Future[Inputs]] = []
+
+        def begin(draw: _Draw) -> _Draw:
+            drawn.append(threads.submit(draw))
+            return drawn[-1].result
+
         if self._calibration is not None and self._checks is None:
-            self._checks = self._drawn_checks(lambda draw: threads.submit(draw).result)
+            self._checks = self._drawn_checks(begin)
+        return drawn
 
     def look_at_the_idle_device(self) -> None:
         """Measure the judge's own work on a CUDA device before there is anybody to disturb it."""
@@ -219,7 +244,7 @@ class TimingSession:
         return min(_HEAP_CALLS * case_footprint(self._task, self._case), _MAX_HEAP_BYTES)
 
     def _measure(self) -> None:
-        checks = self._drawn_checks(lambda draw: draw) if self._checks is None else self._checks
+        checks = self._drawn_checks(lambda draw: draw) if self._checks is None else self._checks  # on a processor
         self._first_calls()
         self._choose_ways()
         self._warm_up(checks)
@@ -327,7 +352,7 @@ class TimingSession:
             self._calibrate()
             return
         for contestant in self._in_random_order():
-            taken = [ns for _ in range(_WAY_CALLS) if (ns := self._untimed_call(contestant)) is not None]
+            taken = [ns for _ in range(_WAY_CALLS) if (ns := self._untimed_call(contestant, some=True)) is not None]
             if not taken and contestant.name in self._workers and not self._result.failure:
                 self._go_by_the_wall_clock()
                 return
@@ -523,10 +548,12 @@ class TimingSession:
             return "uneven"
         return self._random.choice(self._timed_distributions)
 
-    def _untimed_call(self, contestant: Contestant) -> int | None:
-        """Like a timed one, but judged in full; how long it took, None if it failed."""
+    def _untimed_call(self, contestant: Contestant, *, some: bool = False) -> int | None:
+        """Like a timed one, but judged in full, or only `some` of them; how long it took, None if it failed."""
         case, inputs = self._draw(self._some_distribution())
         in_full = contestant.name == CANDIDATE or self._is_first
+        if some:
+            in_full = contestant.name == CANDIDATE and self._random.random() < self._plan.full_rule_share
         return self._settle(contestant, inputs, self._call(contestant, case, inputs), in_full=in_full)
 
     def _draw(self, distribution: Distribution) -> tuple[Case, Inputs]:

@@ -139,10 +139,13 @@ class TimingSession:
     def look_at_the_idle_device(self) -> None:
         """Nobody else is there."""
 
-    def draw_ahead(self, threads: Any) -> None:
-        """Nothing is checked."""
+    checked_bytes = 0
 
-    def start(self, workers: Any, dtypes: Any) -> Any:
+    def draw_ahead(self, threads: Any) -> list[Any]:
+        return []
+
+    def start(self, workers: Any, dtypes: Any, before_loading: Any) -> Any:
+        before_loading()
         started = workers or Workers()
         started.dtypes = dtypes
         return started

@@ -90,9 +90,6 @@ def test_what_a_session_has_shown_before_an_error_of_ours_is_not_lost(
         def __init__(self, *_: object, **__: object) -> None:
             pass
 
-        def draw_ahead(self, threads: object) -> None:
-            """Nothing is checked."""
-
         def run(self, workers: object = None) -> SessionResult:
             raise HarnessError("others have the device")
 
