@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -130,8 +131,8 @@ class Crew:
 
     def close(self) -> None:
         """End all workers and give the arena back."""
-        for key in list(self._workers):
-            self._drop(*key)
+        with ThreadPoolExecutor(max(1, len(self._workers))) as threads:  # each takes a while to end
+            list(threads.map(lambda key: self._drop(*key), list(self._workers)))
         if self._arena is not None:
             self._arena.close()
             self._arena = None

@@ -88,7 +88,10 @@ def _names(folder: int, wanted: re.Pattern[str], most: int) -> Iterator[str]:
 
 def _read(name: str, folder: int, most_bytes: int) -> bytes | None:
     """Content of a regular file that has no other name; None for anything else, and for what is too large."""
-    descriptor = os.open(name, _FILE, dir_fd=folder)
+    try:
+        descriptor = os.open(name, _FILE, dir_fd=folder)
+    except OSError:  # a link, for one
+        return None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or status.st_size > most_bytes:

@@ -224,7 +224,7 @@ class DeviceCaller(Placing):
             worker.kill()
             raise WorkerTimedOut("gave no answer in time while running the kernel", worker.log)
         if seconds > _PATIENCE_S:
-            worker.go_on()
+            worker.go_on(seconds)
 
     def _open(self, call: DeviceCall, ends: Ends, *, is_watched: bool = False) -> Opened:
         outputs = [*map(self._bytes_of, call.slots.values()), *call.returned]

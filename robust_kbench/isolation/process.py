@@ -32,7 +32,7 @@ _LOG_TAIL_BYTES = 4096
 _BIRTH_TIMEOUT_S = 20.0
 _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1 ms
 _SPINNING_S, _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 20e-6, 0.002  # where nothing is timed
-_PATROL_S = 0.02
+_PATROL_S, _SLOW_PATROL_S = 0.02, 0.25
 _STOP_TIMEOUT_S = 2.0
 _LONGEST_END_S = 30.0
 _LEAST_FREE_DISK_BYTES = 256 << 20
@@ -233,11 +233,14 @@ class Worker:
         self.park()
         return answer
 
-    def go_on(self) -> None:
-        """Let it run, if it was stopped, and look whether it is well. Cheap enough to be called again and again."""
+    def go_on(self, waited_s: float = 0.0) -> None:
+        """Let it run, if it was stopped, and look whether it is well. Cheap enough to be called again and again.
+
+        `waited_s`: for how long it has been waited for.
+        """
         if self._stopped:
             self._run()
-        self._patrol_now_and_then()
+        self._patrol_now_and_then(waited_s)
 
     def finish(self, deadline: float) -> int:
         """Let it wait for the device. It is stopped when this returns.
@@ -393,13 +396,13 @@ class Worker:
         With `is_on_clock` the answer is seen at once, at the cost of a core, and of the judge's other threads.
         """
         words, spins, pause_s = self._words, _SPINS if self._spin else 1, 0.0
-        patience = time.monotonic() + _SPINNING_S
+        began = time.monotonic()
         while True:
             for _ in range(spins):
                 if words[word] == nonce:
                     self._consume_signal()
                     return True
-            if self._spin and not is_on_clock and time.monotonic() > patience:
+            if self._spin and not is_on_clock and time.monotonic() - began > _SPINNING_S:
                 spins, pause_s = 1, min(_LONGEST_PAUSE_S, 1.5 * pause_s + _SHORTEST_PAUSE_S)
                 time.sleep(pause_s)
             if not self._spin:
@@ -409,11 +412,12 @@ class Worker:
                     return True
             if time.monotonic() > deadline:
                 return False
-            self._patrol_now_and_then()
+            self._patrol_now_and_then(time.monotonic() - began)
 
-    def _patrol_now_and_then(self) -> None:
+    def _patrol_now_and_then(self, waited_s: float) -> None:
+        """Patrol if the last time is long ago. One that has run for a moment only is looked at less often."""
         now = time.monotonic()
-        if now - self._patrolled > _PATROL_S:
+        if now - self._patrolled > (_PATROL_S if waited_s > _PATROL_S else _SLOW_PATROL_S):
             self._patrolled = now
             self._patrol()
 

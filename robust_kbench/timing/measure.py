@@ -6,7 +6,7 @@ import random
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from time import sleep
@@ -208,11 +208,12 @@ def _measure_together(
     while due := [binding for binding in bindings if binding.is_due]:
         random.SystemRandom().shuffle(due)
         sessions = [binding.next_session() for binding in due]
-        with ExitStack() as stack:
-            shared = stack.enter_context(_Shared(opening.take()))
+        with _Shared(opening.take()) as shared:
             if len(due) > 1 or shared.workers is not None:
                 shared.start(sessions)
-            for binding, session in zip(due, sessions, strict=True):
+            for number, (binding, session) in enumerate(zip(due, sessions, strict=True)):
+                if not shared.is_well and number + 1 < len(due):
+                    shared.start(sessions[number:])
                 _measure_once(binding, session, shared, repeats, measured, is_doubtful)
                 if measured.failure:
                     return
@@ -225,7 +226,8 @@ def _measure_together(
 class _Shared:
     """Workers that serve all sessions of a turn, as long as each of them is alive and no session is repeated.
 
-    A repeated session has workers of its own, and finds a device on which those before it have ended.
+    A repeated session has workers of its own, and finds a device on which those before it have ended. What is left of
+    the turn after that has other workers together.
     """
 
     def __init__(self, workers: Workers | None) -> None:
@@ -240,8 +242,18 @@ class _Shared:
     ) -> None:
         self.close()
 
+    @property
+    def is_well(self) -> bool:
+        """Tell if there are workers, all of which are alive."""
+        return self.workers is not None and self.workers.are_well
+
     def start(self, sessions: Sequence[TimingSession]) -> None:
-        """Have them load what they need, after each session has looked at the idle device."""
+        """Have them load what they need, after each session has looked at the idle device.
+
+        They start anew if they are not all alive.
+        """
+        if self.workers is not None and not self.workers.are_well:
+            self.close()
         for session in sessions:
             session.look_at_the_idle_device()
         dtypes = list(dict.fromkeys(session.dtype for session in sessions))

@@ -223,7 +223,7 @@ class World:
         self.at_finish(self)
         return self.event_ns
 
-    def go_on(self) -> None:
+    def go_on(self, waited_s: float = 0.0) -> None:
         self._goes("go on")
 
     def kill(self) -> None:

@@ -1,0 +1,144 @@
+"""What workers have compiled is kept for later ones, whatever lies in the folder of a hostile one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from robust_kbench.isolation import compiled
+from robust_kbench.isolation.compiled import CACHE, Compiled
+
+KEY, OTHER_KEY = "A" * 52, "B" * 52
+FILES = {"kernel.cubin": b"\x7fELF", "kernel.json": b'{"shared": 0}'}
+
+
+def cached(scratch: Path, key: str = KEY, files: dict[str, bytes] = FILES) -> Path:
+    """Triton's folder of one kernel, as it leaves it."""
+    folder = scratch.joinpath(*CACHE, key)
+    folder.mkdir(parents=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    listed = {"child_paths": {name: str(folder / name) for name in files}}
+    (folder / "__grp__kernel.json").write_text(json.dumps(listed))
+    return folder
+
+
+def handed_out(kept: Compiled, scratch: Path) -> dict[str, bytes]:
+    """What a later worker finds, by key and name."""
+    scratch.mkdir()
+    kept.hand_out(scratch)
+    root = scratch.joinpath(*CACHE)
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_kernels_are_found_again_where_lists_of_files_say(tmp_path: Path) -> None:
+    kept = Compiled()
+    cached(tmp_path / "one")
+    kept.collect(tmp_path / "one")
+    found = handed_out(kept, tmp_path / "two")
+    listed = json.loads(found.pop(f"{KEY}/__grp__kernel.json"))["child_paths"]
+    assert found == {f"{KEY}/{name}": content for name, content in FILES.items()}
+    assert {name: Path(path).read_bytes() for name, path in listed.items()} == FILES
+    assert all(path.startswith(str(tmp_path / "two")) for path in listed.values())
+
+
+def test_what_several_workers_have_compiled_comes_together_and_the_first_one_counts(tmp_path: Path) -> None:
+    kept = Compiled()
+    cached(tmp_path / "one")
+    kept.collect(tmp_path / "one")
+    cached(tmp_path / "two", files={"kernel.cubin": b"another"})
+    cached(tmp_path / "two", OTHER_KEY)
+    kept.collect(tmp_path / "two")
+    found = handed_out(kept, tmp_path / "three")
+    assert {name.partition("/")[0] for name in found} == {KEY, OTHER_KEY}
+    assert found[f"{KEY}/kernel.cubin"] == FILES["kernel.cubin"]
+
+
+def test_a_worker_that_has_compiled_nothing_leaves_nothing(tmp_path: Path) -> None:
+    kept = Compiled()
+    kept.collect(tmp_path)
+    kept.collect(tmp_path / "missing")
+    assert handed_out(kept, tmp_path / "two") == {}
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2], ids=["home", "cache", "kernel"])
+def test_no_link_to_a_folder_is_followed(tmp_path: Path, depth: int) -> None:
+    """A judge that follows it would hand out files that no worker may read."""
+    secret = tmp_path / "secret"
+    cached(secret)
+    worker = tmp_path / "worker"
+    names = [*CACHE, KEY]
+    link = worker.joinpath(*names[: depth + 1])
+    link.parent.mkdir(parents=True)
+    link.symlink_to(secret.joinpath(*names[: depth + 1]))
+    kept = Compiled()
+    kept.collect(worker)
+    assert handed_out(kept, tmp_path / "two") == {}
+
+
+@pytest.mark.parametrize("kind", ["link", "second name", "pipe", "folder"])
+def test_only_files_with_a_single_name_are_taken(tmp_path: Path, kind: str) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"a seed")
+    path = cached(tmp_path / "one") / "kernel.ptx"
+    make: dict[str, Callable[[], None]] = {
+        "link": lambda: path.symlink_to(secret),
+        "second name": lambda: os.link(secret, path),
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+    }
+    make[kind]()
+    kept = Compiled()
+    kept.collect(tmp_path / "one")
+    assert sorted(handed_out(kept, tmp_path / "two")) == [
+        f"{KEY}/__grp__kernel.json",
+        f"{KEY}/kernel.cubin",
+        f"{KEY}/kernel.json",
+    ]
+
+
+@pytest.mark.parametrize("key", ["..", "short", "a" * 52, "A" * 200])
+def test_other_folders_than_kernels_are_left_alone(tmp_path: Path, key: str) -> None:
+    cached(tmp_path / "one", key if key != ".." else "..B")
+    kept = Compiled()
+    kept.collect(tmp_path / "one")
+    assert handed_out(kept, tmp_path / "two") == {}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[", b"[]", b"1", b"{}", b'{"child_paths": 1}', b'{"child_paths": {"../../x": "/etc/passwd"}}', b"[" * 9999],
+)
+def test_a_list_that_makes_no_sense_lists_nothing(tmp_path: Path, content: bytes) -> None:
+    (cached(tmp_path / "one") / "__grp__kernel.json").write_bytes(content)
+    kept = Compiled()
+    kept.collect(tmp_path / "one")
+    found = handed_out(kept, tmp_path / "two")
+    assert json.loads(found[f"{KEY}/__grp__kernel.json"]) == {"child_paths": {}}
+
+
+def test_a_kernel_whose_list_is_missing_is_not_complete(tmp_path: Path) -> None:
+    (cached(tmp_path / "one") / "__grp__kernel.json").unlink()
+    kept = Compiled()
+    kept.collect(tmp_path / "one")
+    assert handed_out(kept, tmp_path / "two") == {}
+
+
+def test_there_are_limits_to_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(compiled, "_MOST_KEYS", 3)
+    cached(tmp_path / "one", files={"kernel.cubin": bytes(2000)})
+    for number in range(9):
+        cached(tmp_path / "two", f"{number}" * 52)
+    kept = Compiled()
+    kept.collect(tmp_path / "one")
+    found = handed_out(kept, tmp_path / "three")
+    assert f"{KEY}/kernel.cubin" not in found
+    kept.collect(tmp_path / "two")
+    found = handed_out(kept, tmp_path / "four")
+    assert len({name.partition("/")[0] for name in found}) <= 3
+    assert sum(map(len, found.values())) < 2000
