@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -213,6 +215,28 @@ def test_one_seed_tries_the_same_cases_and_another_one_others() -> None:
         ran.append([(str(case), case.seed) for case in kernel.ran])
     assert ran[0] == ran[1]
     assert ran[0] != ran[2]
+
+
+def test_several_threads_try_the_same_cases_as_one() -> None:
+    together, threads = threading.Barrier(3), set[int]()
+
+    def fault(case: Case) -> None:
+        threads.add(threading.get_ident())
+        with suppress(threading.BrokenBarrierError):
+            together.wait(0.5 if len(threads) < 3 else 0.0)
+
+    alone, at_once = _where(lambda case: False), Kernel(fault)
+    found = [search(MATMUL, 5, kernel, effort=FULL, at_once=count) for kernel, count in ((alone, 1), (at_once, 3))]
+    assert found[0] == found[1]
+    assert sorted(case.seed for case in alone.ran) == sorted(case.seed for case in at_once.ran)
+    assert len(threads) == 3
+
+
+def test_the_first_of_the_failures_that_several_threads_have_found_is_shrunk() -> None:
+    minimal = [
+        search(MATMUL, 5, _where(lambda case: case.axes["k"] > 60), effort=FULL, at_once=count) for count in (1, 4)
+    ]
+    assert [found.minimal.axes for found in minimal if found and found.minimal] == [{"m": 1, "n": 1, "k": 61}] * 2
 
 
 def test_time_that_is_used_up_ends_the_search() -> None:

@@ -6,12 +6,14 @@ import itertools
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
+
+import torch
 
 from robust_kbench.cases import large
 from robust_kbench.cases.draw import Draw
@@ -37,7 +39,7 @@ CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
 LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
-_MOST_LANES, _LANE_BYTES, _MOST_AHEAD = 4, 4 << 30, 4
+_MOST_LANES, _LANE_BYTES, _MOST_AHEAD, _THREADS_BESIDE_COMPILERS = 4, 4 << 30, 4, 2
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 
@@ -48,6 +50,19 @@ class Checked:
     results: list[CaseResult] = field(default_factory=list)
     seen: list[Observation] = field(default_factory=list)
     log: str = ""
+
+
+@contextmanager
+def _few_threads_for_torch(*, is_due: bool) -> Iterator[Callable[[], None]]:
+    """Yield what a thread calls to judge on few cores, while compilers have the others.
+
+    With more threads than cores, each of PyTorch's operations would wait for one that has none.
+    """
+    usual = torch.get_num_threads()
+    try:
+        yield lambda: torch.set_num_threads(min(usual, _THREADS_BESIDE_COMPILERS) if is_due else usual)
+    finally:
+        torch.set_num_threads(usual)
 
 
 class _Todo:
@@ -129,7 +144,10 @@ class Checker:
                 self._work_off(each, 0, len(cases), progress)
             return
         lanes = self._lanes(len(dtypes))
-        with ThreadPoolExecutor(at_once * lanes) as threads:
+        with (
+            _few_threads_for_torch(is_due=lanes > 1) as adapt,
+            ThreadPoolExecutor(at_once * lanes, "", adapt) as threads,
+        ):
             checks = [
                 threads.submit(self._work_off, each, lane, len(cases), progress)
                 for lane in range(lanes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,12 +11,15 @@ from conftest import Submit
 
 from robust_kbench import contestant
 from robust_kbench.cases.suite import BUDGETS, draw_suite
+from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import Checker
+from robust_kbench.checking.crew import Crew
 from robust_kbench.devices import open_device
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.registry import load_task
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import FloatDType
 from robust_kbench.stopwatch import Stopwatch
 
@@ -27,6 +31,63 @@ def rmsnorm(x, weight):
     return y.add_(1) if x.dtype == torch.float16 else y
 """
 DTYPES: tuple[FloatDType, ...] = ("float32", "float16")
+
+
+TELLING = """
+import os, torch
+
+def rmsnorm(x, weight):
+    print(os.getpid(), tuple(x.shape), bool(x.any()), flush=True)
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
+"""
+
+
+def test_others_are_judged_beside_the_checks_in_workers_of_their_own(submit: Submit) -> None:
+    task, device = load_task("norm/rmsnorm"), open_device("cpu")
+    suite = draw_suite(task.spec, 5, budget=BUDGETS["quick"], dtypes=DTYPES, device="cpu", dense=False, pinned=())
+    cases = [each for each in suite.checked if each.dtype == "float32"][:6]
+    with WarmPool() as pool:
+        built = contestant.build("candidate", submit(TELLING), task.spec, ["float32"], device, pool.scratch())
+        judge = Judge(task.spec, Reference(task))
+        with Checker(
+            task.spec, built, judge=judge, pool=pool, device=device, watch=Stopwatch(), tier="quick"
+        ) as checker:
+            checker.expect(cases)
+            with ThreadPoolExecutor(2) as threads:
+                beside = [*threads.map(checker.judge_beside, cases[:4])]
+                checker.check(cases[4:], lambda *_: None)
+    assert [result.status for result in beside] == ["passed"] * 4
+    assert [result.seed for result in beside] == [case.seed for case in cases[:4]]
+    assert sorted(result.seed for result in checker.checked.results) == sorted(case.seed for case in cases[4:])
+
+
+def test_kernels_are_called_ahead_with_nothing_but_shapes_and_nothing_counts(
+    submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, device = load_task("norm/rmsnorm"), open_device("cpu")
+    monkeypatch.setattr(device, "free_bytes", lambda: 1 << 30, raising=False)
+    shapes = ({"rows": 3, "cols": 5}, {"rows": 4, "cols": 7}, {"rows": 2, "cols": 9})
+    cases = [Case(axes=axes, dtype="float32", seed=1, role="timed") for axes in shapes]
+    called = list[tuple[tuple[int, ...], bool]]()
+    call = Crew.call
+
+    def noted(self: Crew, case: Case, inputs: Inputs, *_: Any) -> Any:
+        called.append((tuple(inputs.tensors["x"].shape), bool(inputs.tensors["x"].any())))
+        seen = call(self, case, inputs, *_)
+        assert seen.ending == ("crashed" if case.axes["rows"] == 4 else "returned")
+        return seen
+
+    monkeypatch.setattr(Crew, "call", noted)
+    source = TELLING.replace("    return", "    if x.shape[0] == 4:\n        os._exit(3)\n    return")
+    with WarmPool() as pool:
+        built = contestant.build("candidate", submit(source), task.spec, ["float32"], device, pool.scratch())
+        judge = Judge(task.spec, Reference(task))
+        with Checker(
+            task.spec, built, judge=judge, pool=pool, device=device, watch=Stopwatch(), tier="quick"
+        ) as checker:
+            checker.compile_ahead(cases)
+    assert sorted(called) == sorted((tuple(axes.values()), False) for axes in shapes)
+    assert (checker.checked.results, checker.checked.seen) == ([], [])
 
 
 @pytest.mark.parametrize("at_once", [1, 2])

@@ -23,6 +23,7 @@ from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.registry import load_task
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import FloatDType
 from robust_kbench.stopwatch import Stopwatch
 
@@ -79,6 +80,50 @@ def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_f
     assert called[4] is not called[2]
     made.close()
     assert not made.has_worker("float32")
+
+
+def test_only_a_worker_with_too_little_room_starts_anew_for_a_larger_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    started, closed = list[int](), list[int]()
+    opened = list[int]()
+
+    def open_arena(device: Any, size_bytes: int, spare_bytes: int) -> Any:
+        opened.append(size_bytes + spare_bytes)
+        arena = SimpleNamespace(close=lambda: None)
+        arena.for_a_worker = lambda: SimpleNamespace(close=lambda: None)
+        return arena
+
+    def start(*_: Any) -> Any:
+        number = len(started)
+        started.append(number)
+        arena = SimpleNamespace(close=lambda: None)
+        return SimpleNamespace(arena=arena, layers=(), close=lambda: closed.append(number))
+
+    monkeypatch.setattr(crew, "open_arena", open_arena)
+    call = SimpleNamespace(call=lambda *_, **__: make_observation())
+    monkeypatch.setattr(crew, "open_caller", lambda *_, **__: call)
+    unused: Any = None
+    contestant: Any = SimpleNamespace(abi="value", collect=lambda *_: None, start=start)
+    device: Any = SimpleNamespace(kind="cuda")
+    made = Crew(TASK, contestant, unused, device, 1.0, Stopwatch())
+    built: Any = SimpleNamespace(path=Path("kernel"), execution="native")
+    large = CASE.model_copy(update={"axes": {name: 64 * size for name, size in CASE.axes.items()}})
+
+    def once(lane: int, case: Case) -> None:
+        made.take_lane(lane)
+        made.call(case, make_inputs(TASK, case), built, None)
+
+    for lane in (0, 1):
+        once(lane, CASE)
+    assert len(started) == 2
+    once(0, large)
+    assert (len(started), closed) == (3, [0])
+    once(1, CASE)
+    assert (len(started), closed) == (3, [0])
+    once(1, large)
+    assert (len(started), closed) == (4, [0, 1])
+    assert len(opened) == 2
+    made.close()
+    assert sorted(closed) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
