@@ -78,6 +78,14 @@ def test_probes_are_those_of_the_task_and_what_is_not_finite_is_looked_at_every_
     assert {case.probe for case in drawn("nonfinite")} == {"nonfinite"}
 
 
+@pytest.mark.parametrize("kind", ["probe", "nonfinite"])
+def test_probes_come_beside_the_values_that_they_have_in_the_suite(kind: spot_checks.Kind) -> None:
+    """The probe range of a matrix product next to equal values made an honest sum over 2,048 fail."""
+    assert {case.distribution for case in drawn(kind)} == {"normal"}
+    timed = TIMED.model_copy(update={"distribution": "constant"})
+    assert {case.distribution for case in drawn(kind, timed)} == {"normal"}
+
+
 def test_a_task_that_never_has_nan_gets_none() -> None:
     task = make_task(nonfinite="none")
     timed = Case(axes={"rows": 64, "cols": 2}, dtype="float32", seed=1, role="timed")
