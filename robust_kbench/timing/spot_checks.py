@@ -74,7 +74,7 @@ def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) ->
     """
     seed = source.getrandbits(62)
     plain = timed.model_copy(update={"role": "check", "seed": seed, "distribution": source.choice(task.distributions)})
-    # As the suite's own probes: beside equal values, say, a long sum of rounded ones errs far more than the rule allows.
+    # As the suite's own probes: beside equal values, a long sum of rounded ones errs by more than the rule allows.
     probing = timed.model_copy(update={"role": "check", "seed": seed, "distribution": "normal"})
     match kind:
         case "nearby":
