@@ -207,10 +207,11 @@ class Checker:
                     with suppress(KBenchError, RuntimeError):
                         crew.call(case, make_zeros(self._task, case), self._contestant.built[case.dtype], None)
 
-        room_bytes = 2 * max(case_footprint(self._task, case) for case in cases)
-        lanes = max(1, min(len(cases), _MOST_AHEAD, (self._device.free_bytes() or 0) // (4 * room_bytes)))
+        call_bytes = max(case_footprint(self._task, case) for case in cases)
+        lane_bytes = max(2 * _LANE_BYTES, 16 * call_bytes)  # beside all other lanes
+        lanes = max(1, min(len(cases), _MOST_AHEAD, (self._device.free_bytes() or 0) // (2 * lane_bytes)))
         try:
-            crew.reserve(room_bytes // 2)
+            crew.reserve(call_bytes)
             with ThreadPoolExecutor(lanes) as threads:
                 list(threads.map(work_off, range(lanes)))
         finally:
