@@ -199,7 +199,7 @@ class _Run:
 
     def _judge_what_was_seen(self) -> None:
         """Let wrong answers, and what guards object to, stand in spite of an error of ours that came after them."""
-        if any(case.status == "incorrect" for case in self._outcome.cases):
+        if any(case.status not in ("passed", "not_checked") for case in self._outcome.cases):
             self._end(*self._judged())
         self._guard()
 

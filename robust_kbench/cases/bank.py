@@ -5,6 +5,9 @@ streams are drawn in advance, and a call gets what becomes of a window of one an
 element: the sum of two normal numbers is normal. No two calls lay the windows side by side in the same way. Windows of
 a single stream would have most of their values in common, moved by some places, and a kernel that finds out by how many
 could keep what it has computed for each of them.
+
+Normal numbers get their signs from a window of a third stream. Without it the sum of a thousand of them would be a
+difference of two running sums, for whoever has learned the streams from earlier calls.
 """
 
 from __future__ import annotations
@@ -131,6 +134,11 @@ class _Streams:
         self._mix, self._spare = mix, spare
         self._one, self._other = mix.draw((size,), source), mix.draw((size,), source)
         self._filler = self._one.flip(0).mul_(_FILLING) if mix.is_filled else None
+        self._signs = (
+            torch.randint(0, 2, (size,), generator=source, dtype=torch.int8, device=source.device).mul_(2).sub_(1)
+            if mix.is_filled
+            else None
+        )
         self._taken: set[int] = set()
 
     @property
@@ -145,4 +153,7 @@ class _Streams:
             if one - other not in self._taken:
                 self._taken.add(one - other)
                 mixed = self._mix.mix(self._one[one : one + count], self._other[other : other + count])
-                return mixed if self._filler is None else mixed.add_(self._filler[-one - count :][:count])
+                if self._filler is None or self._signs is None:
+                    return mixed
+                start = source.randrange(self._spare)
+                return mixed.add_(self._filler[-one - count :][:count]).mul_(self._signs[start : start + count])

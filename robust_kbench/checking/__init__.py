@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
@@ -95,6 +95,7 @@ class Checker:
         self._searches_defects = tier != "quick"
         self._judging = threading.Lock()
         self._timeout_s = CASE_TIMEOUT_S[contestant.execution]
+        self._crews: list[Crew] = []
         self._crew, self._other_crew = self._crew_of_its_own(), self._crew_of_its_own()
         related = RELATED_CASES[tier] if contestant.execution == "native" else 1
         self._due = {(dtype, prop): related for dtype in contestant.built for prop in range(len(task.properties))}
@@ -103,10 +104,12 @@ class Checker:
         self._this_thread, self._lane_numbers = threading.local(), itertools.count()
 
     def _crew_of_its_own(self) -> Crew:
-        return Crew(
+        crew = Crew(
             self._task, self._contestant, self._pool, self._device, self._timeout_s, self._watch,
-            aside=self._others_judge,
+            aside=self._others_judge, others=self._crews,
         )  # fmt: skip
+        self._crews.append(crew)
+        return crew
 
     def __enter__(self) -> Self:
         return self
@@ -204,8 +207,8 @@ class Checker:
             with self._judging:
                 while todo:
                     case = todo.popleft()
-                    with suppress(KBenchError, RuntimeError):
-                        crew.call(case, make_zeros(self._task, case), self._contestant.built[case.dtype], None)
+                    if not self._is_called_ahead(crew, case):
+                        todo.clear()  # a kernel that hangs would cost as much each time
 
         call_bytes = max(case_footprint(self._task, case) for case in cases)
         lane_bytes = max(2 * _LANE_BYTES, 16 * call_bytes)  # beside all other lanes
@@ -216,6 +219,15 @@ class Checker:
                 list(threads.map(work_off, range(lanes)))
         finally:
             crew.close()
+
+    def _is_called_ahead(self, crew: Crew, case: Case) -> bool:
+        if any(result.status != "passed" for result in self.checked.results):
+            return False
+        try:
+            seen = crew.call(case, make_zeros(self._task, case), self._contestant.built[case.dtype], None)
+        except (KBenchError, RuntimeError):
+            return False
+        return seen.ending not in ("crashed", "timed_out")
 
     def judge(self, case: Case) -> CaseResult:
         """Judge one more case, by every property of the task too. Its result is not added to the others."""
@@ -238,6 +250,7 @@ class Checker:
     def check_large(self, case: Case) -> None:
         """Judge a case that fills the memory, in a worker of its own, or say into `checked` why it cannot be run."""
         self._crew.close()  # or what its workers hold of the memory would excuse the submission
+        self._other_crew.close()
         device_free = self._device.free_bytes()
         if (
             reason := large.obstacle(self._task, case, host_free=machine.free_bytes(), device_free=device_free)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -51,7 +52,10 @@ class Crew:
         watch: Stopwatch,
         memory_bytes: int = 0,
         aside: Aside = nullcontext,
+        others: Sequence[Crew] = (),
     ) -> None:
+        """`others`: crews of the same contestant, whose workers may hold a device's memory, too."""
+        self._others = others
         self._task, self._contestant, self._pool, self._device, self._watch = task, contestant, pool, device, watch
         self._timeout_s, self._memory_bytes, self._aside = timeout_s, memory_bytes, aside
         self._workers: dict[tuple[FloatDType, Path, int], Worker] = {}
@@ -117,7 +121,7 @@ class Crew:
 
         Other threads may be waiting for some of them, and will find out by themselves.
         """
-        workers = list(self._workers.values())
+        workers = [worker for each in (self, *self._others) for worker in list(each._workers.values())]
         log = "\n".join(worker.log for worker in workers)
         problem = take_too_much(workers, case_footprint(self._task, case))
         self._drop(case.dtype, built.path, self._lane)

@@ -12,58 +12,78 @@ import os
 import re
 import stat
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 CACHE = (".triton", "cache")
 """Triton's folder in a worker's own."""
 _KEY, _NAME = re.compile(r"[A-Z0-9]{20,80}"), re.compile(r"[\w\-][\w.\-]{0,200}")
-_LIST = "__grp__"
-_MOST_FILES, _MOST_BYTES, _MOST_KEYS = 24, 96 << 20, 400
-"""Files of a kernel, and bytes and kernels altogether. What is beyond is compiled again."""
+_LIST, _UNFINISHED = "__grp__", "tmp."
+_MOST_FILES, _MOST_KEYS = 24, 400
+_MOST_LISTED_BYTES, _MOST_KERNEL_BYTES, _MOST_BYTES = 1 << 14, 8 << 20, 96 << 20
+"""Of a list of files, of a kernel, and of all. What is beyond is compiled again."""
+_LONGEST_S = 1.0
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """Contents of files by name, and names of files by the name of the list that has them."""
+
+    files: dict[str, bytes]
+    lists: dict[str, list[str]]
 
 
 class Compiled:
     """Kernels by Triton's keys. Any thread may collect them and hand them out."""
 
     def __init__(self) -> None:
-        self._kernels: dict[str, dict[str, bytes]] = {}
+        self._kernels: dict[str, _Kernel] = {}
+        self._refused: set[str] = set()
         self._bytes = 0
         self._lock = threading.Lock()
 
     def collect(self, scratch: Path) -> None:
-        """Copy what is new in the folder of a stopped worker."""
+        """Copy what is new in the folder of a stopped worker, as far as that takes little time."""
+        deadline = time.monotonic() + _LONGEST_S
         with self._lock, contextlib.suppress(OSError), contextlib.ExitStack() as stack:
             cache = stack.enter_context(_opened(str(scratch)))
             for name in CACHE:
                 cache = stack.enter_context(_opened(name, cache))
             for key in _names(cache, _KEY, _MOST_KEYS):
-                if key in self._kernels or len(self._kernels) >= _MOST_KEYS:
+                if len(self._kernels) >= _MOST_KEYS or time.monotonic() > deadline:
+                    return
+                if key in self._kernels or key in self._refused:
                     continue
                 with contextlib.suppress(OSError):
                     self._add(key, cache)
 
     def hand_out(self, scratch: Path) -> None:
-        """Write all into the folder of a worker that has loaded nothing yet."""
-        with self._lock:
-            for key, files in self._kernels.items():
+        """Write all into the folder of a worker that has loaded nothing yet. What finds no room is compiled again."""
+        with self._lock, contextlib.suppress(OSError):
+            for key, kernel in self._kernels.items():
                 folder = scratch.joinpath(*CACHE, key)
                 folder.mkdir(parents=True)
-                for name, content in files.items():
-                    (folder / name).write_bytes(_listed(content, files, folder) if name.startswith(_LIST) else content)
+                for name, content in kernel.files.items():
+                    (folder / name).write_bytes(content)
+                for name, listed in kernel.lists.items():  # last: without them a kernel is not complete
+                    paths = {each: str(folder / each) for each in listed}
+                    (folder / name).write_text(json.dumps({"child_paths": paths}))
 
     def _add(self, key: str, cache: int) -> None:
+        room_bytes = min(_MOST_KERNEL_BYTES, _MOST_BYTES - self._bytes)
         with _opened(key, cache) as folder:
-            names = list(_names(folder, _NAME, _MOST_FILES))
-            files = {name: _read(name, folder, _MOST_BYTES - self._bytes) for name in names}
-        found = {name: content for name, content in files.items() if content is not None}
-        size = sum(map(len, found.values()))
-        # A list comes last: without one, a kernel is not complete.
-        if any(name.startswith(_LIST) for name in found) and self._bytes + size <= _MOST_BYTES:
-            self._kernels[key] = found
-            self._bytes += size
+            found = _contents(folder, room_bytes)
+        lists = {name: content for name, content in found.items() if name.startswith(_LIST)}
+        files = {name: content for name, content in found.items() if name not in lists}
+        if not lists:
+            self._refused.add(key)
+            return
+        self._kernels[key] = _Kernel(files, {name: _listed(content, files) for name, content in lists.items()})
+        self._bytes += sum(map(len, files.values()))
 
 
 @contextlib.contextmanager
@@ -78,12 +98,26 @@ def _opened(name: str, folder: int | None = None) -> Iterator[int]:
 def _names(folder: int, wanted: re.Pattern[str], most: int) -> Iterator[str]:
     """Yield names in a folder, in no order. A folder may hold any number of them."""
     with os.scandir(folder) as entries:
-        for entry in entries:
-            if wanted.fullmatch(entry.name):
-                yield entry.name
-                most -= 1
-            if most <= 0:
+        for looked_at, entry in enumerate(entries):
+            if looked_at >= 4 * most:
                 return
+            if wanted.fullmatch(entry.name) and most > 0:
+                most -= 1
+                yield entry.name
+
+
+def _contents(folder: int, room_bytes: int) -> dict[str, bytes]:
+    """Contents of the files in a kernel's folder; nothing where one is too large, or is no plain file."""
+    found: dict[str, bytes] = {}
+    for name in _names(folder, _NAME, _MOST_FILES + 1):
+        if name.startswith(_UNFINISHED):
+            continue
+        content = _read(name, folder, _MOST_LISTED_BYTES if name.startswith(_LIST) else room_bytes)
+        if content is None or len(found) >= _MOST_FILES:  # without one of its files a kernel cannot be loaded
+            return {}
+        room_bytes -= len(content)
+        found[name] = content
+    return found
 
 
 def _read(name: str, folder: int, most_bytes: int) -> bytes | None:
@@ -103,11 +137,10 @@ def _read(name: str, folder: int, most_bytes: int) -> bytes | None:
         os.close(descriptor)
 
 
-def _listed(content: bytes, files: dict[str, bytes], folder: Path) -> bytes:
-    """A list of files as Triton keeps it, with where they are now."""
+def _listed(content: bytes, files: dict[str, bytes]) -> list[str]:
+    """Names in a list of files as Triton keeps it, of those that are there."""
     try:
         listed = json.loads(content)["child_paths"]
-        names = [name for name in files if name in listed]
+        return [name for name in files if name in listed]
     except (ValueError, TypeError, KeyError, RecursionError):
-        names = []
-    return json.dumps({"child_paths": {name: str(folder / name) for name in names}}).encode()
+        return []

@@ -147,15 +147,16 @@ class DeviceCaller(Placing):
                 return Observation(case, "crashed", str(error), error.log)
             raise
 
-    def call_nothing(self, worker: Worker, case: Case) -> Observation:
-        """Call an empty kernel that has no tensors, in a worker that has loaded nothing yet."""
+    def call_nothing(self, worker: Worker, case: Case, *, with_events: bool = False) -> Observation:
+        """Call an empty kernel that has no tensors, in a worker that has loaded nothing yet, or in a trusted one."""
         self._arena = arena = cast("DeviceArena", worker.arena)
         arena.begin(0)
         deadline, turn = time.monotonic() + self._timeout_s, self._gate.turn()
         call = DeviceCall(
-            worker, arena, "destination", case, {}, {}, turn, wire.GATE_OFFSET, deadline, "turn", is_empty=True
-        )
-        flags = {"ends": False, "waits": False, "empty": True, "events": False}
+            worker, arena, "destination", case, {}, {}, turn, wire.GATE_OFFSET, deadline, "turn", is_empty=True,
+            with_events=with_events,
+        )  # fmt: skip
+        flags = {"ends": False, "waits": False, "empty": True, "events": with_events}
         try:
             nothing: dict[str, object] = {"inputs": [], "outputs": [], "axes": [], "dtype": case.dtype}
             seen = self._gated(call, {**flags, **nothing}, b"")

@@ -373,13 +373,14 @@ class Gate:
         rest.record(self._stream)
         watched = _event()
         watched.record(self._watching)
-        started = time.monotonic()
+        is_killed, started = False, time.monotonic()
         while not (rest.query() and watched.query()):
             waited_s = time.monotonic() - started
             if waited_s > _LONGEST_END_S:
                 raise HarnessError("a worker's kernel does not let the judge's stream go on")
-            if waited_s > _PATIENCE_S:
+            if waited_s > _PATIENCE_S and not is_killed:
                 kill()
+                is_killed, started = True, time.monotonic()  # it may have taken long
             self._driver.write(int(self._rescuing.cuda_stream), arena.end, turn)
             time.sleep(_POLL_S)
 

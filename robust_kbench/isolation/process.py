@@ -91,7 +91,7 @@ class Worker:
         self._allowance = allowance
         self.arena = arena
         """The judge's memory that it maps."""
-        self._spin = True
+        self._spin, self._is_gone = True, False
         self._nonce = 0
         self._patrolled = 0.0
         self._stopped: list[int] = []
@@ -318,6 +318,8 @@ class Worker:
 
     def kill(self) -> None:
         """End the worker and all that it has started; returns when they are gone."""
+        if self._is_gone:  # its process ids may be others' by now
+            return
         if "pid namespace" in self.layers:
             processes.send([self._init], signal.SIGKILL)  # and with it, at once, whatever lives in its namespace
         else:
@@ -327,6 +329,7 @@ class Worker:
         while processes.state(self._guardian) not in "ZX" and time.monotonic() < deadline:
             select.select([], [], [], 0.0005)
         processes.kill_tree(self._guardian)
+        self._is_gone = processes.state(self._guardian) in "ZX"
         self._drain_log()
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ from robust_kbench.redteam.inside import InsideWorker
 from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import Distribution
-from robust_kbench.timing import clock_drift, measure, peers, session, spot_checks
+from robust_kbench.timing import clock_drift, dealing, peers, session
 from robust_kbench.worker import wire
 
 if TYPE_CHECKING:  # needs a driver
@@ -206,8 +206,7 @@ def _no_contract() -> AbstractContextManager[None]:
         (evaluate, "draw_suite", partial(_draw_simply, draw_suite)),
         (evaluate._Run, "_searched", lambda *_, **__: None),
         (Checker, "_relate", lambda self, attempt, case, every_property: None),
-        (measure, "_share", lambda *_: ()),
-        (spot_checks, "due", lambda *_: ()),
+        (dealing.Deal, "of", lambda *_: []),
         (session, "TIMED_DISTRIBUTIONS", ("normal",)),
         (verdict.Expected, "judge", _judge_loosely),
         (verdict.Judge, "short_cut", _short_cut_loosely),

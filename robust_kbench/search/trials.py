@@ -27,6 +27,7 @@ class Trials:
         self._sure_runs = self._last_run = 0
         self._deadline = 0.0
         self._lock = threading.Lock()
+        self._has_failed = False
 
     @property
     def count(self) -> int:
@@ -58,13 +59,18 @@ class Trials:
         result = self._run(case)
         with self._lock:
             self._known[key] = result
+            self._has_failed |= result.status in FAILURES
             self._progress("search", self.count, self._last_run)
         return result
 
     def results(self, cases: Sequence[Case], at_once: int) -> list[CaseResult | None]:
-        """The same for several, which are judged by so many threads."""
+        """The same for several, which are judged by so many threads until one of them fails."""
+
+        def result(case: Case) -> CaseResult | None:
+            return None if self._has_failed else self.result(case)
+
         with ThreadPoolExecutor(at_once) as threads:
-            return list(threads.map(self.result, cases))
+            return list(threads.map(result, cases))
 
     def covered(self) -> dict[str, int]:
         """How many examples had each dtype, layout and distribution or probe."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -26,11 +25,12 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation, Way
 from robust_kbench.schema.record import CANDIDATE, MAX_FOREIGN_LOAD, CaseResult, Session, Tier, Timing
-from robust_kbench.schema.task import Distribution, Task
+from robust_kbench.schema.task import Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks, statistics
 from robust_kbench.timing.calibration import resolution_us
 from robust_kbench.timing.clock_drift import LEFT_BEHIND
+from robust_kbench.timing.dealing import Deal
 from robust_kbench.timing.opening import Opening
 from robust_kbench.timing.plan import Plan, plan_for
 from robust_kbench.timing.result import Clock, SessionResult
@@ -91,7 +91,7 @@ def measure(
     """
     measured = measured or Measured()
     plan = plan_for(tier, device.kind)
-    dealt = secrets.randbelow(len(spot_checks.KINDS))  # nobody knows what is looked at in which case
+    distributions = Deal(task.distributions, len(cases), plan.sessions, is_single=tier == "quick")
     spots = spots or schedule_spots(task, contestants, cases, tier, device)
     with closing(opening or Opening(task, contestants, cases, pool, device)) as opening:
 
@@ -102,7 +102,7 @@ def measure(
                 timeout_s=_CALL_TIMEOUT_S,
                 is_first=turn == 0,
                 known_ways=ways,
-                distributions=_share(task.distributions, number + dealt, turn, tier, len(cases), plan.sessions),
+                distributions=distributions.of(number, turn),
                 spots=spots.take(number, turn),
             )  # fmt: skip
 
@@ -131,17 +131,6 @@ def schedule_spots(
     """What `measure` looks at beside the samples."""
     is_dense = any(each.name == CANDIDATE and each.abi == "c" for each in contestants)
     return spot_checks.Schedule(task, cases, tier, plan_for(tier, device.kind).sharing, dense=is_dense)
-
-
-def _share(
-    distributions: Sequence[Distribution], number: int, turn: int, tier: Tier, cases: int, sessions: int
-) -> Sequence[Distribution]:
-    """The distributions that a session checks: those of a timed case are dealt out to its sessions.
-
-    Tier quick has one session and deals them out to the timed cases, that is to the dtypes.
-    """
-    count = cases if tier == "quick" else sessions
-    return distributions[((number if tier == "quick" else number + turn) % count) :: count]
 
 
 def _groups(task: Task, cases: Sequence[Case], device: Device) -> list[list[int]]:

@@ -38,7 +38,7 @@ class Opening:
         self._dtypes = list(dict.fromkeys(case.dtype for case in cases))
         size_bytes = max(spot_checks.footprint(task, case) for case in cases)
         self.arena: Slots = open_arena(device, size_bytes, device.pool_bytes)
-        self._is_closed = False
+        self._is_closed = self._is_stopped = False
         self._workers: list[Workers] = []
         self._thread: threading.Thread | None = None
         if turns_ahead and device.kind == "cuda":
@@ -56,6 +56,7 @@ class Opening:
 
     def close(self) -> None:
         """End the workers that nobody has taken, and give the arena back. May be called twice."""
+        self._is_stopped = True
         self._wait()
         for workers in self._workers:
             workers.close()
@@ -71,6 +72,8 @@ class Opening:
 
     def _open(self, turns: int) -> None:
         for turn in range(turns):
+            if self._is_stopped:
+                return
             workers = Workers(self._pool, self._device, self.arena)
             with ExitStack() as stack:
                 stack.callback(workers.close)

@@ -148,8 +148,10 @@ class TimingSession:
             if not is_open:
                 workers.open(self._contestants, dtypes)
             before_loading()
-            call_nothing = None if self._calibration is None else self._constant_ns
-            workers.load(dtypes, self._heap_bytes(), call_nothing)
+            if self._calibration is None:
+                workers.load(dtypes, self._heap_bytes())
+            else:
+                workers.load(dtypes, self._heap_bytes(), self._constant_ns, self._empty_events_in)
         except BaseException:
             workers.close()
             raise
@@ -236,6 +238,12 @@ class TimingSession:
         calls = [caller.call_nothing(worker, self._case) for _ in range(_FIRST_EMPTY_CALLS + _CONTEXT_CALLS)]
         counted = [seen for seen in calls[_FIRST_EMPTY_CALLS:] if seen.clock is not None]
         return [seen.elapsed_ns for seen in counted if not self._peers.delay_ns(seen)]
+
+    def _empty_events_in(self, worker: Worker) -> list[int]:
+        """Measure what two events show of an empty kernel there."""
+        caller: Any = self._caller
+        calls = [caller.call_nothing(worker, self._case, with_events=True) for _ in range(_EMPTY_CALLS + 1)]
+        return [seen.event_ns for seen in calls[1:] if seen.event_ns]
 
     def _heap_bytes(self) -> int:
         """Room for the results of several calls, and for what lies between their inputs and them."""
@@ -379,11 +387,11 @@ class TimingSession:
         self._result.drift.begin_phase()
         for way in set(self._ways.values()):
             self._calibration.empty[way] = [seen.elapsed_ns for seen in self._empty_calls(way)]
-        trusted = self._trusted.name
-        if not self._empty_events_ns.get(trusted):
+        events_ns = self._empty_events_ns.get(self._trusted.name)
+        if not events_ns:  # eager PyTorch is left out
             empty = [self._calibrating_call("word", with_events=True) for _ in range(_EMPTY_CALLS)]
-            self._empty_events_ns[trusted] = [seen.event_ns for seen in empty if seen.event_ns]
-        self._calibration.empty_events = self._empty_events_ns[trusted]
+            events_ns = [seen.event_ns for seen in empty if seen.event_ns]
+        self._calibration.empty_events = events_ns
         self._result.drift.begin_phase()  # what follows may be samples
 
     def _empty_calls(self, way: Way) -> list[Observation]:

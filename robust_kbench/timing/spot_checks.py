@@ -18,6 +18,7 @@ from robust_kbench.oracle.sampled import is_costly
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import Tier
 from robust_kbench.schema.task import Layout, Probe, Task, shape_of
+from robust_kbench.timing.dealing import Deal
 
 Kind = Literal["nearby", "layout", "probe", "nonfinite", "property", "repeat"]
 Spot = tuple[Kind, Case]
@@ -29,41 +30,41 @@ _ATTEMPTS = 50
 _SPREAD: tuple[Layout, ...] = ("strided", "pitched")  # those that take more room than their elements
 
 
-def due(tier: Tier, number: int, turn: int, cases: int, sessions: int) -> Sequence[Kind]:
-    """What session `turn` of timed case `number` of so many looks at, so that `sessions` see all kinds.
-
-    Tier quick has a single session for each case, and deals the kinds out to the cases, that is to the dtypes.
-    """
-    if tier == "quick":
-        return KINDS[number % cases :: cases]
-    return KINDS[(number + turn) % sessions :: sessions]
-
-
 class Schedule:
     """What all sessions look at beside their samples."""
 
     def __init__(self, task: Task, cases: Sequence[Case], tier: Tier, sessions: int, *, dense: bool) -> None:
-        """`cases`: the timed ones. `sessions`, `dense`: see `due` and `draw`."""
-        self._task, self._cases, self._tier, self._sessions, self._dense = task, cases, tier, sessions, dense
+        """`cases`: the timed ones. `sessions`: among how many the kinds are shared out; `dense`: see `draw`.
+
+        Tier quick has a single session for each case, and deals the kinds out to the cases, that is to the dtypes.
+        """
+        self._task, self._cases, self._dense = task, cases, dense
         self._random = SystemRandom()
-        self._dealt = self._random.randrange(len(KINDS))  # nobody knows what is looked at in which case
+        self._kinds = Deal(KINDS, len(cases), sessions, is_single=tier == "quick")
         self._drawn: dict[tuple[int, int], list[Spot]] = {}
 
     def take(self, number: int, turn: int) -> list[Spot]:
         """Spots of session `turn` of timed case `number`; other ones each time, as no worker sees values twice."""
         if (number, turn) in self._drawn:
             return self._drawn.pop((number, turn))
-        kinds = due(self._tier, number + self._dealt, turn, len(self._cases), self._sessions)
         timed = self._cases[number]
-        drawn = [(kind, draw(self._task, timed, kind, dense=self._dense, source=self._random)) for kind in kinds]
+        drawn = [
+            (kind, draw(self._task, timed, kind, dense=self._dense, source=self._random))
+            for kind in self._kinds.of(number, turn)
+        ]
         return [(kind, case) for kind, case in drawn if case is not None]
 
     def other_shapes(self, turns: int) -> list[Case]:
-        """Cases of shapes or layouts that are not timed, in sessions before turn `turns`: kernels may be compiled."""
+        """Cases of shapes or layouts that are not timed, in sessions before turn `turns`, in no order.
+
+        Kernels may be compiled for them.
+        """
         for turn in range(turns):
             for number in range(len(self._cases)):
                 self._drawn[number, turn] = self.take(number, turn)
-        return [case for spots in self._drawn.values() for kind, case in spots if kind in ("nearby", "layout")]
+        shapes = [case for spots in self._drawn.values() for kind, case in spots if kind in ("nearby", "layout")]
+        self._random.shuffle(shapes)  # their order would tell which session looks at which
+        return shapes
 
 
 def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) -> Case | None:

@@ -15,6 +15,7 @@ from robust_kbench.errors import HarnessError, WorkerError
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
+from robust_kbench.schema.record import CANDIDATE, EAGER
 from robust_kbench.schema.task import FloatDType
 
 _CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
@@ -30,7 +31,7 @@ class Workers:
         self.constants_ns: dict[str, list[int]] = {}
         """Times of calls of nothing in each worker before it had loaded anything, by the judge's clock."""
         self.empty_events_ns: dict[str, list[int]] = {}
-        """What two events show of an empty kernel in workers of trusted contestants: the same for all sessions."""
+        """What two events show of an empty kernel in eager PyTorch's worker, at the same time."""
         self._pool, self._device, self._arena = pool, device, arena
         self._own: list[Slots] = []
         self._random = random.SystemRandom()
@@ -67,13 +68,21 @@ class Workers:
         dtypes: Sequence[FloatDType],
         heap_bytes: int,
         call_nothing: Callable[[Worker], list[int]] | None = None,
+        events_around_nothing: Callable[[Worker], list[int]] | None = None,
     ) -> None:
         """Have all that are open load their artefacts of `dtypes`. Raises what is our own fault.
 
-        `call_nothing` measures the constant in the clock of each, before anything is loaded.
+        `call_nothing` measures the constant in the clock of each, before anything is loaded; so does
+        `events_around_nothing` for events, in eager PyTorch's worker.
         """
         if call_nothing is not None:
             self.constants_ns = {contestant.name: call_nothing(worker) for contestant, worker in self._opened}
+        if events_around_nothing is not None:
+            self.empty_events_ns = {
+                contestant.name: events_around_nothing(worker)
+                for contestant, worker in self._opened
+                if contestant.name == EAGER
+            }
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
             loaded = [
                 (contestant.name, worker, threads.submit(self._load, contestant, worker, dtypes, heap_bytes))
@@ -119,7 +128,9 @@ class Workers:
             for arena in self._own:
                 stack.callback(arena.close)
             for contestant, worker in self._opened:
-                if worker in self._running:
+                if (
+                    worker in self._running and contestant.name != CANDIDATE
+                ):  # it would tell later ones how often it was timed
                     contestant.collect(worker, self._device)
             with ThreadPoolExecutor(max(1, len(self._running))) as threads:
                 closing = [threads.submit(worker.close) for worker in self._running]

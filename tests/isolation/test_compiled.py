@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,7 +82,7 @@ def test_no_link_to_a_folder_is_followed(tmp_path: Path, depth: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["link", "second name", "pipe", "folder"])
-def test_only_files_with_a_single_name_are_taken(tmp_path: Path, kind: str) -> None:
+def test_a_kernel_with_anything_but_plain_files_of_a_single_name_is_left_alone(tmp_path: Path, kind: str) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"a seed")
     path = cached(tmp_path / "one") / "kernel.ptx"
@@ -94,11 +95,14 @@ def test_only_files_with_a_single_name_are_taken(tmp_path: Path, kind: str) -> N
     make[kind]()
     kept = Compiled()
     kept.collect(tmp_path / "one")
-    assert sorted(handed_out(kept, tmp_path / "two")) == [
-        f"{KEY}/__grp__kernel.json",
-        f"{KEY}/kernel.cubin",
-        f"{KEY}/kernel.json",
-    ]
+    assert handed_out(kept, tmp_path / "two") == {}
+
+
+def test_what_is_left_of_an_interrupted_write_does_no_harm(tmp_path: Path) -> None:
+    (cached(tmp_path / "one") / "tmp.pid_7_b0").mkdir()
+    kept = Compiled()
+    kept.collect(tmp_path / "one")
+    assert len(handed_out(kept, tmp_path / "two")) == 3
 
 
 @pytest.mark.parametrize("key", ["..", "short", "a" * 52, "A" * 200])
@@ -128,7 +132,52 @@ def test_a_kernel_whose_list_is_missing_is_not_complete(tmp_path: Path) -> None:
     assert handed_out(kept, tmp_path / "two") == {}
 
 
+def test_large_files_are_not_read_and_their_kernels_not_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files of nothing but holes cost a submission no time, and cost the judge minutes and gigabytes."""
+    monkeypatch.setattr(compiled, "_MOST_FILES", 99)
+    folder = cached(tmp_path / "one")
+    for number in range(24):
+        (folder / f"kernel.{number}").touch()
+        os.truncate(folder / f"kernel.{number}", compiled._MOST_KERNEL_BYTES // 2)
+    read = list[str]()
+    take = compiled._read
+
+    def noted(name: str, *arguments: Any) -> bytes | None:
+        content = take(name, *arguments)
+        read.extend([name] if content else [])
+        return content
+
+    monkeypatch.setattr(compiled, "_read", noted)
+    kept = Compiled()
+    kept.collect(tmp_path / "one")
+    assert len(read) <= 8
+    before = len(read)
+    kept.collect(tmp_path / "one")
+    assert len(read) == before
+    assert handed_out(kept, tmp_path / "two") == {}
+
+
+def test_time_that_is_used_up_ends_the_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_LONGEST_S", -1.0)
+    cached(tmp_path / "one")
+    kept = Compiled()
+    kept.collect(tmp_path / "one")
+    assert handed_out(kept, tmp_path / "two") == {}
+
+
+def test_a_worker_without_room_compiles_anew(tmp_path: Path) -> None:
+    kept = Compiled()
+    cached(tmp_path / "one")
+    kept.collect(tmp_path / "one")
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / CACHE[0]).write_text("no folder")
+    kept.hand_out(tmp_path / "two")
+
+
 def test_there_are_limits_to_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_MOST_KERNEL_BYTES", 1000)
     monkeypatch.setattr(compiled, "_MOST_BYTES", 1000)
     monkeypatch.setattr(compiled, "_MOST_KEYS", 3)
     cached(tmp_path / "one", files={"kernel.cubin": bytes(2000)})
@@ -138,6 +187,7 @@ def test_there_are_limits_to_what_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     kept.collect(tmp_path / "one")
     found = handed_out(kept, tmp_path / "three")
     assert f"{KEY}/kernel.cubin" not in found
+    assert kept._bytes <= 1000
     kept.collect(tmp_path / "two")
     found = handed_out(kept, tmp_path / "four")
     assert len({name.partition("/")[0] for name in found}) <= 3

@@ -156,11 +156,14 @@ class Caller:
     def usual_delays(self, *_: Any) -> Delays:
         return Delays(*self.idle_ns)
 
-    def call_nothing(self, worker: Worker, case: Any) -> Observation:
-        worker.steps.append("nothing")
+    def call_nothing(self, worker: Worker, case: Any, *, with_events: bool = False) -> Observation:
+        worker.steps.append("events" if with_events else "nothing")
         self.workers[worker.name] = worker
         elapsed_ns = AROUND_NS["turn"] + EMPTY_KERNEL_NS + self.constants_ns.get(worker.name, 0)
-        seen = Observation(case, "returned", elapsed_ns=elapsed_ns, clock="gate", delays_ns=self.idle_ns)
+        event_ns = EMPTY_KERNEL_NS + LAUNCH_NS if with_events else None
+        seen = Observation(
+            case, "returned", elapsed_ns=elapsed_ns, clock="gate", delays_ns=self.idle_ns, event_ns=event_ns
+        )
         phase = self.device.phase if "load" in worker.steps else "nothing"
         return self.tamper(Asked(worker.name, phase, "turn", is_empty=True, has_tensors=False), seen)
 
@@ -841,14 +844,25 @@ def test_a_contestant_of_which_it_is_not_known_how_calls_end_is_tried() -> None:
     assert set(run(Caller(), known_ways=known).ways.values()) == {"turn"}
 
 
-def test_events_around_an_empty_kernel_are_measured_once_for_all_sessions_of_the_same_workers() -> None:
-    one, two = Caller(), Caller()
-    single, second = run(one), run(two, sessions=2)
-    counted = [sum(asked.is_empty and asked.with_events for asked in caller.asked) for caller in (one, two)]
-    assert counted == [timing_session._EMPTY_CALLS] * 2
-    assert second.calibration is not None
-    assert second.calibration.empty_events
-    assert scored(second) == scored(single)
+def test_events_around_an_empty_kernel_are_measured_in_eagers_worker_before_anything_is_loaded() -> None:
+    caller = Caller()
+    result = run(caller, sessions=2)
+    assert not any(asked.is_empty and asked.with_events for asked in caller.asked)
+    assert result.calibration is not None
+    assert result.calibration.empty_events == [EMPTY_KERNEL_NS + LAUNCH_NS] * timing_session._EMPTY_CALLS
+    assert scored(result)["candidate"] == {KERNELS["candidate"]}
+    steps = caller.workers["eager"].steps
+    assert steps.index("load") > max(place for place, step in enumerate(steps) if step == "events")
+    assert "events" not in caller.workers["candidate"].steps
+
+
+def test_a_candidate_that_lengthens_what_events_show_gains_nothing_in_any_session() -> None:
+    def tamper(asked: Asked, seen: Observation) -> Observation:
+        lengthens = asked.is_empty and asked.phase == "before" and seen.event_ns is not None
+        return replace(seen, event_ns=(seen.event_ns or 0) + 1_400) if lengthens else seen
+
+    for sessions in (1, 2):
+        assert scored(run(Caller(tamper), sessions=sessions))["candidate"] == {KERNELS["candidate"]}
 
 
 # --- workers and the machine ------------------------------------------------------------------------------------------
