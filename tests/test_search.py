@@ -239,6 +239,13 @@ def test_the_first_of_the_failures_that_several_threads_have_found_is_shrunk() -
     assert [found.minimal.axes for found in minimal if found and found.minimal] == [{"m": 1, "n": 1, "k": 61}] * 2
 
 
+def test_no_thread_tries_more_when_one_has_failed() -> None:
+    kernel = _where(lambda case: True, "timed_out")
+    found = search(MATMUL, 5, kernel, effort=Effort(60, 0.0, 60), at_once=3)
+    assert found is not None
+    assert len(kernel.ran) <= 3
+
+
 def test_time_that_is_used_up_ends_the_search() -> None:
     kernel = _where(lambda case: True)
     found = search(MATMUL, 5, kernel, effort=Effort(60, 0.0), failed=[_large()])

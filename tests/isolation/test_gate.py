@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -287,6 +288,28 @@ def test_a_worker_that_takes_back_its_end_word_is_killed_and_the_word_is_written
     made.give_up(ARENA, 7, lambda: killed.append(True))
     assert killed == [True]
     assert noted.count("write-end") > 1
+
+
+def test_a_kill_that_takes_long_is_no_failure_of_ours(noted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A context with much memory is torn down for seconds."""
+    made = gate_without_a_device(noted)
+    killed = list[bool]()
+    monkeypatch.setattr(gate, "_PATIENCE_S", 0.002)
+    monkeypatch.setattr(gate, "_LONGEST_END_S", 0.05)
+    looks = iter([False] * 200)
+    monkeypatch.setattr(
+        gate,
+        "_event",
+        lambda: SimpleNamespace(record=lambda *_: None, query=lambda: bool(killed) and next(looks, True)),
+    )
+
+    def kill() -> None:
+        time.sleep(0.1)
+        killed.append(True)
+
+    monkeypatch.setattr(gate, "_POLL_S", 1e-5)
+    made.give_up(ARENA, 7, kill)
+    assert killed == [True]
 
 
 def test_a_stream_that_goes_on_costs_no_worker_its_life(noted: list[str]) -> None:

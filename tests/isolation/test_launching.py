@@ -254,6 +254,16 @@ def test_a_worker_may_open_its_device_before_it_loads_anything(submit: Submit, p
         arena.close()
 
 
+def test_a_worker_that_is_gone_is_not_killed_again(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process ids may be another worker's by then."""
+    worker.kill()
+    sent = list[Any]()
+    monkeypatch.setattr(processes, "send", lambda pids, which: sent.append(pids))
+    monkeypatch.setattr(processes, "kill_tree", sent.append)
+    worker.kill()
+    assert sent == []
+
+
 @pytest.mark.parametrize("step", ["launched", "finish"])
 def test_a_worker_that_does_not_come_back_at_all_is_killed(worker: Worker, step: str) -> None:
     is_first = step == "launched"

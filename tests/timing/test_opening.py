@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -107,6 +109,21 @@ def test_only_as_many_are_opened_as_half_of_the_memory_holds(made: list[Workers]
     assert taken == [made[0], None]
     assert len(made) == 1
     opening.close()
+
+
+def test_no_further_turn_is_opened_when_nobody_will_need_it(
+    made: list[Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = threading.Event()
+    monkeypatch.setattr(Workers, "open", lambda *_: goes_on.wait(10))
+    opening = opened(device(), turns=5)
+    closing = threading.Thread(target=opening.close)
+    closing.start()
+    while not opening._is_stopped:
+        time.sleep(0.001)
+    goes_on.set()
+    closing.join()
+    assert [workers.is_closed for workers in made] == [True]
 
 
 def test_an_unforeseen_error_leaves_nothing_open(made: list[Workers], monkeypatch: pytest.MonkeyPatch) -> None:
