@@ -8,6 +8,7 @@ from scipy.stats import ks_2samp
 from specimens import make_case, make_task
 
 from robust_kbench.audit.emulated import summed_in_turn
+from robust_kbench.cases import bank
 from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.distributions import Form, make_uneven
 from robust_kbench.cases.values import make_inputs
@@ -107,6 +108,23 @@ def test_the_last_bits_of_mixed_values_do_not_tell_them_from_drawn_ones(distribu
     task = load_task("norm/rmsnorm").spec
     plain = [make_inputs(task, case("norm/rmsnorm", distribution, seed)).tensors["x"].flatten() for seed in range(20)]
     assert shares(torch.cat(inputs)) == pytest.approx(shares(torch.cat(plain)), abs=0.03)
+
+
+def test_sums_of_values_are_not_known_from_the_streams_that_they_are_mixed_of() -> None:
+    """Of whoever has learned both streams: a sum of two windows is a difference of running sums, at any distance."""
+    streams = bank._Streams(bank._MIXES["normal"], 1 << 16, 1 << 12, torch.Generator().manual_seed(5))
+    assert streams._signs is not None
+    count, errors = 1 << 10, list[float]()
+    for seed in range(40):
+        source = random.Random(seed)
+        found = streams.take(count, source)
+        again = random.Random(seed)
+        one, other = again.randrange(1 << 12), again.randrange(1 << 12)
+        plain = streams._one[one : one + count] + streams._other[other : other + count]
+        assert torch.allclose(found.abs(), plain.abs(), atol=1e-4)
+        assert 0.35 < float((found * plain < 0).float().mean()) < 0.65
+        errors.append(min(abs(float(found.sum() - plain.sum())), abs(float(found.sum() + plain.sum()))))
+    assert sorted(errors)[20] > 4.0  # deviations of a sum: 32
 
 
 def test_needles_are_somewhere_else_in_every_call() -> None:
