@@ -78,3 +78,14 @@ def test_others_need_keep_a_nan_no_better_than_pytorch_does(cols: int, value: fl
     assert expected.judge({"y": answer})["y"].is_accepted
     answer[2, 1] = value
     assert expected.judge({"y": answer})["y"].is_accepted == is_accepted
+
+
+def test_what_a_device_spreads_is_no_excuse_for_an_answer_that_it_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its libraries compute whole tiles; the host says what is due."""
+    case = make_case(axes={"rows": 3, "cols": 5}, probe="nonfinite")
+    inputs = Inputs({"x": torch.ones(3, 5).index_fill(0, torch.tensor([2]), torch.inf), "weight": torch.ones(5)})
+    judge = Judge(RECTIFIED.spec, Spreading(RECTIFIED))
+    answer = {"y": torch.full((3, 5), torch.nan)}
+    assert judge.expect(case, inputs).judge(answer)["y"].is_accepted
+    monkeypatch.setattr(Inputs, "place", "cuda")
+    assert not judge.expect(case, Inputs(inputs.values)).judge(answer)["y"].is_accepted
