@@ -74,7 +74,7 @@ class Bank:
 
 @dataclass(frozen=True)
 class _Mix:
-    """How the values of a stream are drawn, and what becomes of two of them."""
+    """Law of a stream: a function that draws its values, and one that mixes two of them."""
 
     draw: Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
     mix: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -86,7 +86,7 @@ class _Mix:
 
 
 def _sum_of_fractions(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Of numbers with 24 bits behind the point, as those of torch.rand have."""
+    """Add numbers with 24 bits behind the point, as those of torch.rand have, and keep what is behind it."""
     return torch.add(one, other).bitwise_and_(_LARGEST_FRACTION).float().mul_(1 / (_LARGEST_FRACTION + 1))
 
 

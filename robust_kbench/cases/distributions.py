@@ -59,7 +59,7 @@ def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor
 
 
 def lognormal(shape: tuple[int, ...], generator: torch.Generator, exponent: float = 1.0) -> torch.Tensor:
-    """Of either sign, raised to `exponent` with its sign kept."""
+    """Draw log-normal values of either sign, raised to `exponent` with their sign kept."""
     values = torch.randn(shape, generator=generator, device=generator.device)
     signs = values.view(torch.int32).bitwise_and(1).bitwise_left_shift_(31)  # of a random last bit
     values.mul_(0.8 * exponent).exp_().view(torch.int32).bitwise_or_(signs)
@@ -127,7 +127,7 @@ def make_uneven(
 
 
 def _levels(count: int, generator: torch.Generator, place: torch.device) -> torch.Tensor:
-    """What is added to each of `count` columns. A sum of exponentials hardly feels a factor, and feels this."""
+    """Draw numbers to add to `count` columns. A sum of exponentials hardly feels a factor, and feels these."""
     period, parts = (2 * int(torch.randint(1, _MAX_PERIOD // 2 + 1, (), generator=generator)) for _ in range(2))
     repeating, stretching = (torch.rand(each, generator=generator) * _LOWEST_LEVEL for each in (period, parts))
     return _along(count, repeating, stretching, place)
@@ -141,7 +141,7 @@ def _along(count: int, repeating: torch.Tensor, stretching: torch.Tensor, place:
 
 
 def _shades(count: int, generator: torch.Generator, place: torch.device) -> torch.Tensor:
-    """What is added to each of `count` columns: repeating and stretching as levels do, and as large as values are.
+    """Draw numbers to add to `count` columns that repeat and stretch as levels do, and are as large as values.
 
     All periods are even and half of them powers of two, as the steps mostly are of who looks at some columns only.
     What repeats itself has a mean of zero, and all stretches the same sign. Of either sign they would lead a sum, or a

@@ -43,7 +43,7 @@ class Inputs:
         return next((tensor.device.type for tensor in self.tensors.values()), "cpu")
 
     def to(self, place: str) -> Inputs:
-        """The same values on another kind of device; itself where they are there already."""
+        """Copy the values to another kind of device; returns itself where they are there already."""
         if self.place == place:
             return self
         return Inputs({n: v.to(place) if isinstance(v, torch.Tensor) else v for n, v in self.values.items()})

@@ -244,7 +244,7 @@ class Checker:
 
     @property
     def lanes(self) -> int:
-        """Number of threads that `judge_beside` is worth to be called by."""
+        """Number of threads that should call `judge_beside` at once."""
         return self._lanes(2)
 
     def check_large(self, case: Case) -> None:

@@ -58,7 +58,7 @@ class Attempt:
 
     @property
     def is_right(self) -> bool:
-        """Whether every answer so far was."""
+        """Tell if every answer so far was right."""
         return all(result.status == "passed" for result in self._results)
 
     @property
@@ -109,7 +109,7 @@ class Attempt:
         return self._judge.look(self.seen[0], self.inputs, "cpu").limits
 
     def _varies(self, inputs: Inputs, answer: Mapping[str, torch.Tensor]) -> bool:
-        """Whether further calls on equal inputs give other bits than `answer`; one that gives none is a failure."""
+        """Tell if further calls on equal inputs give other bits than `answer`. A call that gives none is a failure."""
         for _ in range(_REPEATS):
             observation = self._call(inputs, *self._plain)
             if self._is_lost(observation, inputs):
@@ -119,7 +119,7 @@ class Attempt:
         return False
 
     def _is_lost(self, observation: Observation, inputs: Inputs) -> bool:
-        """Whether a call has no answer that others could be held to; then that is a result of its own."""
+        """Tell if a call has no answer to hold others to. That is a result of its own."""
         if observation.ending == "returned" and not observation.problems:
             return False
         self._results.append(self._judge.verdict(observation, inputs).result)

@@ -1,4 +1,4 @@
-"""How kernels that include torch's headers are compiled: quickly where they use little of torch, else with all of it.
+"""Compiling kernels that include torch's headers: quickly where they use little of torch, else with all of it.
 
 torch/extension.h takes 17 s to compile, of which pybind11 takes three in every kernel; as a precompiled header it
 takes half as long and 800 MB on disk. Our own include/torch/extension.h declares tensors, their methods and

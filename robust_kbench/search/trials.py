@@ -64,7 +64,7 @@ class Trials:
         return result
 
     def results(self, cases: Sequence[Case], at_once: int) -> list[CaseResult | None]:
-        """The same for several, which are judged by so many threads until one of them fails."""
+        """Results of several cases, which so many threads judge until one of them fails."""
 
         def result(case: Case) -> CaseResult | None:
             return None if self._has_failed else self.result(case)

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 _AGAIN = 0.05
-"""Chance of an item in a session to which it was not dealt: what was looked at once is not done with."""
+"""Chance of an item in a session to which it was not dealt. Else nothing would be looked at twice."""
 
 
 class Deal(Generic[Item]):

@@ -279,7 +279,7 @@ class TimingSession:
         return checks
 
     def _cases_to_check(self) -> list[Case]:
-        """Those with a seed that goes into the record, so that calls can be repeated."""
+        """Cases to check, with a seed that goes into the record, so that calls can be repeated."""
         return [
             self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
             for distribution in self._distributions
