@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,12 +16,13 @@ from robust_kbench.cases.suite import BUDGETS, draw_suite
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import Checker
 from robust_kbench.checking.crew import Crew
-from robust_kbench.devices import open_device
+from robust_kbench.devices import Device, open_device
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import FloatDType
 from robust_kbench.stopwatch import Stopwatch
 
@@ -42,20 +45,28 @@ def rmsnorm(x, weight):
 """
 
 
-def test_others_are_judged_beside_the_checks_in_workers_of_their_own(submit: Submit) -> None:
-    task, device = load_task("norm/rmsnorm"), open_device("cpu")
-    suite = draw_suite(task.spec, 5, budget=BUDGETS["quick"], dtypes=DTYPES, device="cpu", dense=False, pinned=())
-    cases = [each for each in suite.checked if each.dtype == "float32"][:6]
+@contextmanager
+def checking(submission: Submission, dtypes: Sequence[FloatDType], device: Device) -> Iterator[Checker]:
+    """Build it, and yield what judges its cases at tier quick."""
+    task = load_task("norm/rmsnorm")
     with WarmPool() as pool:
-        built = contestant.build("candidate", submit(TELLING), task.spec, ["float32"], device, pool.scratch())
+        built = contestant.build("candidate", submission, task.spec, dtypes, device, pool.scratch())
         judge = Judge(task.spec, Reference(task))
         with Checker(
             task.spec, built, judge=judge, pool=pool, device=device, watch=Stopwatch(), tier="quick"
         ) as checker:
-            checker.expect(cases)
-            with ThreadPoolExecutor(2) as threads:
-                beside = [*threads.map(checker.judge_beside, cases[:4])]
-                checker.check(cases[4:], lambda *_: None)
+            yield checker
+
+
+def test_others_are_judged_beside_the_checks_in_workers_of_their_own(submit: Submit) -> None:
+    task, device = load_task("norm/rmsnorm"), open_device("cpu")
+    suite = draw_suite(task.spec, 5, budget=BUDGETS["quick"], dtypes=DTYPES, device="cpu", dense=False, pinned=())
+    cases = [each for each in suite.checked if each.dtype == "float32"][:6]
+    with checking(submit(TELLING), ["float32"], device) as checker:
+        checker.expect(cases)
+        with ThreadPoolExecutor(2) as threads:
+            beside = [*threads.map(checker.judge_beside, cases[:4])]
+            checker.check(cases[4:], lambda *_: None)
     assert [result.status for result in beside] == ["passed"] * 4
     assert [result.seed for result in beside] == [case.seed for case in cases[:4]]
     assert sorted(result.seed for result in checker.checked.results) == sorted(case.seed for case in cases[4:])
@@ -64,7 +75,7 @@ def test_others_are_judged_beside_the_checks_in_workers_of_their_own(submit: Sub
 def test_kernels_are_called_ahead_with_nothing_but_shapes_until_one_dies_and_nothing_counts(
     submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task, device = load_task("norm/rmsnorm"), open_device("cpu")
+    device = open_device("cpu")
     monkeypatch.setattr(device, "free_bytes", lambda: 1 << 30, raising=False)
     shapes = ({"rows": 3, "cols": 5}, {"rows": 4, "cols": 7}, {"rows": 2, "cols": 9})
     cases = [Case(axes=axes, dtype="float32", seed=1, role="timed") for axes in shapes]
@@ -79,13 +90,8 @@ def test_kernels_are_called_ahead_with_nothing_but_shapes_until_one_dies_and_not
 
     monkeypatch.setattr(Crew, "call", noted)
     source = TELLING.replace("    return", "    if x.shape[0] == 4:\n        os._exit(3)\n    return")
-    with WarmPool() as pool:
-        built = contestant.build("candidate", submit(source), task.spec, ["float32"], device, pool.scratch())
-        judge = Judge(task.spec, Reference(task))
-        with Checker(
-            task.spec, built, judge=judge, pool=pool, device=device, watch=Stopwatch(), tier="quick"
-        ) as checker:
-            checker.compile_ahead(cases)
+    with checking(submit(source), ["float32"], device) as checker:
+        checker.compile_ahead(cases)
     assert called == [((3, 5), False), ((4, 7), False)]
     assert (checker.checked.results, checker.checked.seen) == ([], [])
 
@@ -111,13 +117,8 @@ def test_every_case_is_judged_once_and_only_one_thread_judges(
     monkeypatch.setattr(Checker, "_finished", finished)
     suite = draw_suite(task.spec, 5, budget=BUDGETS["quick"], dtypes=DTYPES, device="cpu", dense=False, pinned=())
     cases = [case for dtype in DTYPES for case in [each for each in suite.checked if each.dtype == dtype][:4]]
-    with WarmPool() as pool:
-        built = contestant.build("candidate", submit(SOURCE), task.spec, list(DTYPES), device, pool.scratch())
-        judge = Judge(task.spec, Reference(task))
-        with Checker(
-            task.spec, built, judge=judge, pool=pool, device=device, watch=Stopwatch(), tier="quick"
-        ) as checker:
-            checker.check(cases, lambda *_: None)
+    with checking(submit(SOURCE), DTYPES, device) as checker:
+        checker.check(cases, lambda *_: None)
     found = sorted((result.dtype, result.seed, result.status) for result in checker.checked.results)
     due = {"float32": "passed", "float16": "incorrect"}
     assert found == sorted((case.dtype, case.seed, due[case.dtype]) for case in cases)
