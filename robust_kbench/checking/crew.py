@@ -157,7 +157,9 @@ class Crew:
             own = arena.for_a_worker()  # what an earlier worker left running on a device must not reach it
             try:
                 with self._aside():
-                    worker = self._contestant.start(self._pool, own, self._device, dtype, built, self._memory_bytes)
+                    worker = self._contestant.start(
+                        self._pool, own, self._device, dtype, built, self._memory_bytes, few_queues=True
+                    )
             except BaseException:
                 if own is not arena:
                     own.close()

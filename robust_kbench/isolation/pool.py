@@ -56,6 +56,8 @@ _FLAVOUR_ENVIRONMENT: dict[Flavour, dict[str, str]] = {
     "triton": {"TRITON_INTERPRET": "1"},
     "inductor": {"TORCHINDUCTOR_COMPILE_THREADS": "1"},
 }
+# A context is created in half the time with two channels for copies in place of eight.
+_GPU_ENVIRONMENT = {"CUDA_DEVICE_MAX_COPY_CONNECTIONS": "2"}
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", gpu_nodes.VARIABLE, "CC", "CXX")
 
 
@@ -169,7 +171,7 @@ class _WarmProcess:
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         environment = _ENVIRONMENT | inherited | _FLAVOUR_ENVIRONMENT[flavour] | {"HOME": home, "TMPDIR": home}
         # On a machine that has a GPU, PyTorch would plan with it, and be told only later that it may not.
-        environment |= gpu_nodes.named() if gpu else {gpu_nodes.VARIABLE: ""}
+        environment |= {**gpu_nodes.named(), **_GPU_ENVIRONMENT} if gpu else {gpu_nodes.VARIABLE: ""}
         if flavour == "torch" and gpu:
             environment |= {"TRITON_HOME": str(inductor_cache)}  # for what Triton itself needs, not for its kernels
         if flavour == "inductor":

@@ -115,6 +115,10 @@ class Worker:
         """Have the worker import the submission."""
         return self._begin("load", request, "importing the submission", spin=spin, timeout_s=timeout_s)
 
+    def rehearse(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
+        """Have a worker that runs sources of ours call one of them, see worker.session; nothing of it is judged."""
+        return self._begin("rehearse", request, "calling ahead", spin=spin, timeout_s=timeout_s)
+
     def _begin(
         self, operation: str, request: dict[str, Any], what: str, *, spin: bool, timeout_s: float
     ) -> Loaded | Raised:

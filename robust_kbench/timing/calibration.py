@@ -33,6 +33,11 @@ def resolution_us(sessions: int) -> float:
     return WORKERS_US / math.sqrt(sessions)
 
 
+def is_resolved(time_us: float, sessions: int) -> bool:
+    """Tell if a time of so many sessions is long enough to be ranked."""
+    return time_us >= RESOLVED * resolution_us(sessions)
+
+
 @dataclass
 class Calibration:
     """Times of calls that are made for their sake, in ns."""

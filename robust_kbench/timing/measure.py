@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from time import sleep
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from robust_kbench import machine_lock
 from robust_kbench.cases.bank import Bank
@@ -28,7 +28,7 @@ from robust_kbench.schema.record import CANDIDATE, MAX_FOREIGN_LOAD, CaseResult,
 from robust_kbench.schema.task import Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks, statistics
-from robust_kbench.timing.calibration import resolution_us
+from robust_kbench.timing.calibration import is_resolved, resolution_us
 from robust_kbench.timing.clock_drift import LEFT_BEHIND
 from robust_kbench.timing.dealing import Deal
 from robust_kbench.timing.opening import Opening
@@ -175,16 +175,23 @@ class _Binding:
     @property
     def is_due(self) -> bool:
         """Whether it needs one more session."""
-        if len(self.sessions) < self.plan.sessions:
+        taken = len(self.sessions)
+        if taken < self.plan.sessions:
             return True
+        if self.clock != "judge" and not is_resolved(self._candidate_us, taken + self.plan.plus(taken)):
+            return False  # it will not be ranked, however well its sessions agree
         return self.plan.wants_more(self.logs, self._resolution)
+
+    @property
+    def _candidate_us(self) -> float:
+        return statistics.median(self.times_us)
 
     @property
     def _resolution(self) -> float:
         """Half the width that the clock's differences between workers make, as a share of the candidate's time."""
         if self.clock == "judge":
             return 0.0
-        return _QUANTILE * resolution_us(len(self.sessions)) / statistics.median(self.times_us)
+        return _QUANTILE * resolution_us(len(self.sessions)) / self._candidate_us
 
 
 def _measure_together(
@@ -194,10 +201,11 @@ def _measure_together(
 
     In random order: workers have done more and more, as a turn goes on.
     """
-    while due := [binding for binding in bindings if binding.is_due]:
-        random.SystemRandom().shuffle(due)
-        sessions = [binding.next_session() for binding in due]
-        with _Shared(opening.take()) as shared:
+    with _Shared(opening) as shared:
+        while due := [binding for binding in bindings if binding.is_due]:
+            random.SystemRandom().shuffle(due)
+            sessions = [binding.next_session() for binding in due]
+            shared.begin_turn()
             if len(due) > 1 or shared.workers is not None:
                 shared.start(sessions)
             for number, (binding, session) in enumerate(zip(due, sessions, strict=True)):
@@ -219,9 +227,11 @@ class _Shared:
     the turn after that has other workers together.
     """
 
-    def __init__(self, workers: Workers | None) -> None:
-        """`workers`: those that are open already."""
-        self.workers = workers
+    def __init__(self, opening: Opening) -> None:
+        """`opening`: has those of some turns, which are open already."""
+        self._opening = opening
+        self.workers: Workers | None = None
+        self._former: Workers | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -230,6 +240,10 @@ class _Shared:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def begin_turn(self) -> None:
+        """Let others serve from now on. Those of the last turn end when something else has to be waited for."""
+        self._former, self.workers = self.workers, self._opening.take()
 
     @property
     def is_well(self) -> bool:
@@ -241,17 +255,20 @@ class _Shared:
 
         They start anew if they are not all alive.
         """
-        if self.workers is not None and not self.workers.are_well:
-            self.close()
+        with ThreadPoolExecutor(_DRAWING_THREADS) as threads:
+            for session in _within_room(sessions):
+                session.draw_ahead(threads)
+            self._end_former()
+            if self.workers is not None and not self.workers.are_well:
+                self.close()
         for session in sessions:
             session.look_at_the_idle_device()
         dtypes = list(dict.fromkeys(session.dtype for session in sessions))
-        with ThreadPoolExecutor(_DRAWING_THREADS) as threads:
-            drawn = [future for session in _within_room(sessions) for future in session.draw_ahead(threads)]
-            self.workers = sessions[0].start(self.workers, dtypes, lambda: _wait(drawn))
+        self.workers = sessions[0].start(self.workers, dtypes)
 
     def run(self, session: TimingSession) -> SessionResult:
         """Run a session with these workers, or with its own where one of these has died."""
+        self._end_former()
         if self.workers is not None and not self.workers.are_well:
             self.close()
         return session.run(self.workers)
@@ -259,6 +276,14 @@ class _Shared:
     def close(self) -> None:
         """End them."""
         workers, self.workers = self.workers, None
+        try:
+            if workers is not None:
+                workers.close()
+        finally:
+            self._end_former()
+
+    def _end_former(self) -> None:
+        workers, self._former = self._former, None
         if workers is not None:
             workers.close()
 
@@ -270,10 +295,6 @@ def _within_room(sessions: Sequence[TimingSession]) -> Iterator[TimingSession]:
         left_bytes -= session.checked_bytes
         if left_bytes >= 0:
             yield session
-
-
-def _wait(drawn: Sequence[Future[Any]]) -> None:
-    wait(drawn)
 
 
 def _measure_once(

@@ -131,23 +131,17 @@ class TimingSession:
             {contestant.name: [] for contestant in self._contestants}, self._calibration, self._ways
         )
 
-    def start(
-        self,
-        workers: Workers | None = None,
-        dtypes: Sequence[FloatDType] = (),
-        before_loading: Callable[[], None] = lambda: None,
-    ) -> Workers:
+    def start(self, workers: Workers | None = None, dtypes: Sequence[FloatDType] = ()) -> Workers:
         """Start workers, which may serve several sessions; the caller closes them.
 
-        `workers`: those that are open already. `dtypes`: those of all these sessions. `before_loading` is called when
-        they are open; after that nothing may be at work on this machine but they.
+        `workers`: those that are open already. `dtypes`: those of all these sessions. Nothing may be at work on this
+        machine but they.
         """
         is_open = workers is not None
         workers, dtypes = workers or Workers(self._pool, self._device, self._arena), dtypes or [self._case.dtype]
         try:
             if not is_open:
                 workers.open(self._contestants, dtypes)
-            before_loading()
             if self._calibration is None:
                 workers.load(dtypes, self._heap_bytes())
             else:

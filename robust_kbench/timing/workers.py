@@ -15,9 +15,13 @@ from robust_kbench.errors import HarnessError, WorkerError
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
+from robust_kbench.isolation.protocol import Raised
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import CANDIDATE, EAGER
-from robust_kbench.schema.task import FloatDType
+from robust_kbench.schema.task import FloatDType, Task
+from robust_kbench.timing.rehearsal import rehearsal_of
 
+_REHEARSAL_TIMEOUT_S = 180.0  # a compiled baseline compiles
 _CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
 
 
@@ -37,12 +41,15 @@ class Workers:
         self._random = random.SystemRandom()
         self._running: list[Worker] = []
         self._opened: list[tuple[Contestant, Worker]] = []
+        self._prepared: set[str] = set()
+        """Names of those that have loaded already."""
         self.called: dict[str, Worker] = {}
 
-    def open(self, contestants: Sequence[Contestant], dtypes: Sequence[FloatDType]) -> None:
+    def open(self, contestants: Sequence[Contestant], dtypes: Sequence[FloatDType], at_once: int | None = None) -> None:
         """Start a worker for everybody, which opens a CUDA device but has loaded nothing. Raises what is our own fault.
 
-        `dtypes`: those whose artefacts it will be able to load.
+        `dtypes`: those whose artefacts it will be able to load. `at_once`: how many start side by side, else all that
+        the device starts.
 
         In random order: forked workers inherit one address layout, and the first must not always be the same.
         """
@@ -54,7 +61,7 @@ class Workers:
             arenas.append(self._arena.for_a_worker())
             if arenas[-1] is not self._arena:
                 self._own.append(arenas[-1])  # at once: the next one may find no memory
-        with ThreadPoolExecutor(self._device.starts_at_once) as threads:
+        with ThreadPoolExecutor(at_once or self._device.starts_at_once) as threads:
             opened = [
                 threads.submit(self._open, contestant, arena, dtypes)
                 for contestant, arena in zip(order, arenas, strict=True)
@@ -62,6 +69,28 @@ class Workers:
         # Before any failure is looked at: none that runs may be left behind.
         self._running = [future.result() for future in opened if future.exception() is None]
         self._opened = [(contestant, future.result()) for contestant, future in zip(order, opened, strict=True)]
+
+    def prepare(self, task: Task, cases: Sequence[Case], is_off: Callable[[], bool]) -> None:
+        """Have the baselines load, and be called once for each of `cases` with zeros, as long as it is not off.
+
+        What they compile and load in first calls is there then. Raises WorkerError, or HarnessError where one raises.
+        """
+        dtypes = list(dict.fromkeys(case.dtype for case in cases))
+        calls = [rehearsal_of(task, case) for case in cases]
+
+        def prepare(contestant: Contestant, worker: Worker) -> None:
+            self._load(contestant, worker, dtypes, 0)
+            for request in calls:
+                if is_off():
+                    return
+                answer = worker.rehearse(request, spin=self._device.handshake == "spin", timeout_s=_REHEARSAL_TIMEOUT_S)
+                if isinstance(answer, Raised):  # its context may be of no use any more
+                    raise HarnessError(f"{contestant.name} cannot be called with zeros: {answer}")
+
+        baselines = [(contestant, worker) for contestant, worker in self._opened if contestant.name != CANDIDATE]
+        with ThreadPoolExecutor(len(baselines)) as threads:
+            list(threads.map(prepare, *zip(*baselines, strict=True)))
+        self._prepared = {contestant.name for contestant, _ in baselines}
 
     def load(
         self,
@@ -87,9 +116,12 @@ class Workers:
             loaded = [
                 (contestant.name, worker, threads.submit(self._load, contestant, worker, dtypes, heap_bytes))
                 for contestant, worker in self._opened
+                if contestant.name not in self._prepared
             ]
+        prepared = {each.name: worker for each, worker in self._opened if each.name in self._prepared}
+        self.called |= prepared
         # One that could not load is closed.
-        self._running = [worker for _, worker, future in loaded if future.exception() is None]
+        self._running = [*prepared.values(), *(worker for _, worker, future in loaded if future.exception() is None)]
         for name, worker, future in loaded:
             try:
                 future.result()

@@ -62,8 +62,9 @@ def _load_triton() -> None:
     """Import Triton and its driver, for which a C compiler builds a module: two seconds in each worker."""
     with contextlib.suppress(Exception):  # a worker that needs them meets the same obstacle, and says so
         import triton.language  # noqa: F401
-        from triton.runtime import driver
+        from triton.runtime import cache, driver
 
+        cache.triton_key()  # a hash of all of its files, which the name of all that it compiles begins with
         driver.active  # noqa: B018 - made by the first look
 
 

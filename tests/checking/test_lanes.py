@@ -53,7 +53,7 @@ def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_f
         called.append(worker)
         return make_observation(ending="crashed" if len(called) == 4 else "returned")
 
-    def start(*_: Any) -> Any:
+    def start(*_: Any, **__: Any) -> Any:
         return SimpleNamespace(arena=arena, layers=(), close=lambda: None)
 
     monkeypatch.setattr(crew, "open_arena", lambda *_: arena)
@@ -92,7 +92,7 @@ def test_only_a_worker_with_too_little_room_starts_anew_for_a_larger_case(monkey
         arena.for_a_worker = lambda: SimpleNamespace(close=lambda: None)
         return arena
 
-    def start(*_: Any) -> Any:
+    def start(*_: Any, **__: Any) -> Any:
         number = len(started)
         started.append(number)
         arena = SimpleNamespace(close=lambda: None)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from specimens import make_case, make_task
 
-from robust_kbench.errors import HarnessError
+from robust_kbench.errors import HarnessError, WorkerCrashed
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import Session
@@ -44,16 +45,24 @@ class Workers:
     made: list[Workers]
     fails: set[int]
     dead: set[int]
+    fails_to_prepare: set[int]
+    prepared: list[tuple[Workers, Any]]
     dtypes: list[str]
 
     def __init__(self, *_: Any) -> None:
         self.dtypes, self.is_closed = [], False
         Workers.made.append(self)
 
-    def open(self, contestants: Any, dtypes: Any) -> None:
+    def open(self, contestants: Any, dtypes: Any, at_once: int) -> None:
         self.dtypes = dtypes
         if len(Workers.made) in Workers.fails:
             raise HarnessError("no device")
+
+    def prepare(self, task: Any, cases: Any, is_off: Callable[[], bool]) -> None:
+        assert not is_off()
+        Workers.prepared.append((self, cases))
+        if len(Workers.prepared) in Workers.fails_to_prepare:
+            raise WorkerCrashed("killed")
 
     def close(self) -> None:
         self.is_closed = True
@@ -66,6 +75,7 @@ class Workers:
 @pytest.fixture(autouse=True)
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Workers]:
     Workers.made, Workers.fails, Workers.dead = [], set(), set()
+    Workers.prepared, Workers.fails_to_prepare = [], set()
     monkeypatch.setattr(opening_, "Workers", Workers)
     monkeypatch.setattr(opening_, "open_arena", lambda *_: Arena())
     return Workers.made
@@ -91,6 +101,39 @@ def test_workers_of_every_turn_are_opened_for_all_dtypes_and_taken_once(made: li
     assert arena.closed == 1
     assert [workers.is_closed for workers in made] == [False, False, True]
     assert opening.take() is None
+
+
+def test_baselines_of_every_turn_are_called_ahead_those_of_the_first_before_all_others(made: list[Workers]) -> None:
+    opening = opened(device(), turns=3)
+    assert opening.take() is made[0]  # type: ignore[comparison-overlap]
+    assert Workers.prepared[0] == (made[0], CASES)
+    assert {id(workers) for workers, _ in Workers.prepared} == {id(workers) for workers in made}
+    opening.close()
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_workers_that_cannot_be_prepared_are_left_to_the_session_that_needs_them(
+    made: list[Workers], number: int
+) -> None:
+    Workers.fails_to_prepare = {number}
+    opening = opened(device(), turns=2)
+    taken: list[Any] = [opening.take(), opening.take()]
+    assert taken == [made[2 - number], None]
+    assert [workers.is_closed for workers in made] == [number == 1, number == 2]
+    opening.close()
+
+
+def test_nobody_is_called_ahead_where_that_might_take_more_than_a_quarter_of_the_memory(made: list[Workers]) -> None:
+    needed_bytes = 2 * opening_._FOOTPRINTS_OF_A_CALL * max(case_footprint(TASK, case) for case in CASES)
+    on = device()
+    opening = opened(on, turns=2)
+    opening._wait()
+    assert len(Workers.prepared) == 2
+    on.free_bytes = lambda: 4 * needed_bytes
+    assert opening._has_room_to_prepare()
+    on.free_bytes = lambda: 4 * needed_bytes - 4
+    assert not opening._has_room_to_prepare()
+    opening.close()
 
 
 @pytest.mark.parametrize(("kind", "turns"), [("cpu", 2), ("cuda", 0)])
@@ -149,20 +192,22 @@ class TimingSession:
     log: list[tuple[str, int, object]]
     disturbed: set[tuple[str, int]]
     time_ns = 50_000
+    logs: Iterator[float] = itertools.repeat(0.0)
+    """The log ratio of each session in turn."""
 
     def __init__(self, task: Any, case: Any, *_: Any, **__: Any) -> None:
         self.case, self.dtype = case, case.dtype
 
     def look_at_the_idle_device(self) -> None:
         """Nobody else is there."""
+        assert all(workers.is_closed for _, _, workers in TimingSession.log if isinstance(workers, Workers))
 
     checked_bytes = 0
 
     def draw_ahead(self, threads: Any) -> list[Any]:
         return []
 
-    def start(self, workers: Any, dtypes: Any, before_loading: Any) -> Any:
-        before_loading()
+    def start(self, workers: Any, dtypes: Any) -> Any:
         started = workers or Workers()
         started.dtypes = dtypes
         return started
@@ -179,7 +224,8 @@ class TimingSession:
             TimingSession.disturbed.discard(key)
             result.disturbance = "others had the device"
         result.as_record = lambda repeated: Session(samples={}, foreign_load=0.0, repeated=repeated, stop="rounds")
-        result.logs, result.times = lambda: [0.0, 0.0], lambda name: [TimingSession.time_ns]
+        log = next(TimingSession.logs)
+        result.logs, result.times = lambda: [log, log], lambda name: [TimingSession.time_ns]
         told: SessionResult = result
         return told
 
@@ -229,6 +275,17 @@ def test_bindings_are_measured_in_groups_whose_streams_of_values_fit_into_memory
 
 def _streams_bytes(case: Case) -> int:
     return measuring._BANK_FOOTPRINTS * case_footprint(TASK, case)
+
+
+@pytest.mark.parametrize(("time_ns", "more"), [(50_000, 2), (3_500, 0)])
+def test_sessions_that_disagree_have_others_added_unless_the_time_is_too_short_to_be_ranked(
+    measured: Callable[..., Measured], monkeypatch: pytest.MonkeyPatch, time_ns: int, more: int
+) -> None:
+    monkeypatch.setattr(TimingSession, "time_ns", time_ns)
+    monkeypatch.setattr(TimingSession, "logs", itertools.cycle([-0.9, 0.9, -0.9, 0.9, 0.0, 0.5, -0.5]))
+    plan = plan_for("full", "cuda")
+    told = measured(device())
+    assert [len(timing.sessions) for timing in told.timings] == [plan.sessions + more] * len(CASES)
 
 
 def test_on_a_processor_every_session_has_workers_of_its_own(measured: Callable[..., Measured]) -> None:

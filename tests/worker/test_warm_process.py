@@ -57,3 +57,25 @@ def test_beside_a_gpu_compilers_are_hashed_before_the_fork_and_the_device_is_not
         [sys.executable, "-c", _BESIDE_A_GPU], env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.split()) == (0, ["True", "1", "False"]), done.stderr
+
+
+_WITH_TRITON = """
+import torch
+
+torch.cuda.is_available = lambda: True
+from robust_kbench.worker.__main__ import _import
+
+_import("torch")
+from triton.runtime.cache import triton_key
+
+print(triton_key.cache_info().currsize, torch.cuda.is_initialized())
+"""
+
+
+@pytest.mark.rotating
+def test_beside_a_gpu_triton_is_hashed_before_the_fork_for_kernels_too(tmp_path: Path) -> None:
+    environment = os.environ | {"TRITON_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", _WITH_TRITON], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["1", "False"]), done.stderr

@@ -4,10 +4,12 @@ from typing import Any
 
 import torch
 
+from robust_kbench.worker import arguments
 from robust_kbench.worker.cuda import runtime
 from robust_kbench.worker.cuda.call import CudaCall
 from robust_kbench.worker.cuda.driver import Driver
-from robust_kbench.worker.cuda.memory import Memory
+from robust_kbench.worker.cuda.memory import Memory, Zeros
+from robust_kbench.worker.loaders import Kernel
 
 _MAX_POISON_BYTES = 1 << 30
 _POISON = 0xFF  # NaN in every float dtype
@@ -31,6 +33,19 @@ class CudaDevice:
         """Build the arguments of one call."""
         self._poison_free_memory(memory.pool_id)
         return CudaCall(self, abi, memory, request)
+
+    def rehearse(self, kernel: Kernel, abi: str, request: dict[str, Any]) -> None:
+        """Call `kernel` once with zeros in memory of the worker's own, which is given back.
+
+        `request`: inputs, outputs, axes, and the scalars by their places among the inputs.
+        """
+        passed = [] if abi in ("value", "torch") else request["outputs"]
+        called_with = arguments.build(abi, Zeros(), request["inputs"], passed, request["axes"])
+        arguments.receive(called_with, {int(place): value for place, value in request["scalars"].items()})
+        kernel(*called_with)
+        del called_with
+        self.synchronize()
+        torch.cuda.empty_cache()
 
     def wait(self, address: int, value: int) -> None:
         """Have the stream of calls wait for a word."""

@@ -82,6 +82,24 @@ class Memory:
         self._free.append((whole_granules(size_bytes), address))
 
 
+class Zeros:
+    """Memory of the worker's own, for tensors like those that lie in the judge's."""
+
+    def __init__(self, device: str = "cuda") -> None:
+        self._device = device
+
+    def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
+        """The tensor that `spec` describes: dtype, shape, stride and span (elements)."""
+        dtype = getattr(torch, spec["dtype"])
+        flat = torch.zeros(_PAGE_BYTES + spec["span"] * dtype.itemsize, dtype=torch.uint8, device=self._device)
+        return flat[_PAGE_BYTES:].view(dtype).as_strided(spec["shape"], spec["stride"])
+
+    def pointer(self, spec: dict[str, Any]) -> ctypes.c_void_p:
+        """Refuse: memory that is passed on by its address alone would be given back before the call."""
+        raise NotImplementedError("kernels of abi c are not rehearsed")
+
+
+_PAGE_BYTES = 4096
 _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p)
 _FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p)
 

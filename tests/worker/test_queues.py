@@ -1,0 +1,55 @@
+"""Contexts of workers that are never timed have few channels, and their submissions find nothing of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from robust_kbench import contestant as contestants
+from robust_kbench.contestant import Contestant
+from robust_kbench.isolation.protocol import Loaded
+from robust_kbench.worker import devices, session
+
+QUEUES = "CUDA_DEVICE_MAX_CONNECTIONS"
+
+
+@pytest.mark.parametrize(("is_few", "expected"), [(True, "2"), (False, None)])
+def test_the_driver_is_asked_for_few_channels_while_the_device_is_opened(
+    monkeypatch: pytest.MonkeyPatch, is_few: bool, expected: str | None
+) -> None:
+    seen = list[str | None]()
+
+    def opened() -> Any:
+        seen.append(os.environ.get(QUEUES))
+        return SimpleNamespace(open_memory=lambda *_: None)
+
+    monkeypatch.delenv(QUEUES, raising=False)
+    monkeypatch.setitem(devices.DEVICES, "cuda", opened)
+    served: Any = SimpleNamespace(_arena_fd=0)
+    session._Session._open_device(served, {"spin": False, "device": "cuda", "few_queues": is_few})
+    assert seen == [expected]
+    assert QUEUES not in os.environ
+
+
+@pytest.mark.parametrize("is_few", [True, False])
+def test_only_who_asks_for_few_queues_gets_them(monkeypatch: pytest.MonkeyPatch, is_few: bool) -> None:
+    asked = list[Any]()
+
+    def load(request: Any, **_: Any) -> Loaded:
+        asked.append(request["few_queues"])
+        return Loaded(nonce=1, outcome="loaded")
+
+    artefact: Any = SimpleNamespace(load_request=lambda device: {}, execution="native", path=Path("kernel"))
+    worker: Any = SimpleNamespace(load=load, close=lambda: None)
+    device: Any = SimpleNamespace(kind="cuda", handshake="block")
+    submission: Any = SimpleNamespace(file=SimpleNamespace(language="cuda"))
+    made = Contestant("candidate", submission, {"float32": artefact})
+    monkeypatch.setattr(contestants.Contestant, "open", lambda *_, **__: worker)
+    unused: Any = None
+    made.start(unused, unused, device, "float32", few_queues=is_few)
+    made.load(worker, device, ["float32"])
+    assert asked == [is_few, False]
