@@ -74,11 +74,18 @@ class Contestant:
     ) -> Worker:
         """A fresh worker with the artefact of `dtype` loaded, or with `built`; the caller closes it.
 
-        `memory_bytes`: of its own, where its calls take more than others do. For the others see `load`. Raises
-        WorkerCrashed or WorkerTimedOut when the submission cannot be imported.
+        `memory_bytes`: of its own, where its calls take more than others do. `few_queues`: of a worker that is never
+        timed, whose streams on a CUDA device may wait for each other. For the others see `load`. Raises WorkerCrashed
+        or WorkerTimedOut when the submission cannot be imported.
         """
         worker = self.open(pool, arena, device, [dtype], built, memory_bytes)
-        self.load(worker, device, [dtype], built, heap_bytes, padding_bytes, few_queues=few_queues)
+        if device.kind == "cuda":
+            try:
+                worker.open(device.kind, few_queues=few_queues, spin=False, timeout_s=LOAD_TIMEOUT_S)
+            except BaseException:
+                worker.close()
+                raise
+        self.load(worker, device, [dtype], built, heap_bytes, padding_bytes)
         return worker
 
     def open(
@@ -111,16 +118,13 @@ class Contestant:
         built: Built | None = None,
         heap_bytes: int = 0,
         padding_bytes: int = 0,
-        *,
-        few_queues: bool = False,
     ) -> None:
         """Load the artefacts of `dtypes`, or `built`, into a worker, which is closed if that fails.
 
         `heap_bytes`: of its heap, whose pages are there before the first call. `padding_bytes`: by how much its
-        addresses differ from those that it inherits. `few_queues`: of a worker that has not opened its CUDA device and
-        is never timed, whose streams may wait for each other. Raises WorkerCrashed or WorkerTimedOut.
+        addresses differ from those that it inherits. Raises WorkerCrashed or WorkerTimedOut.
         """
-        memory = {"heap_bytes": heap_bytes, "padding_bytes": padding_bytes, "few_queues": few_queues}
+        memory = {"heap_bytes": heap_bytes, "padding_bytes": padding_bytes}
         try:
             # What is never timed can have the core on which the judge would wait.
             spin = device.handshake == "spin" and self.execution == "native"

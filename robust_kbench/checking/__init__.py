@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +24,7 @@ from robust_kbench.checking.crew import Crew
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
 from robust_kbench.errors import KBenchError
+from robust_kbench.isolation.calling import worker_bytes
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.languages.triton import BFLOAT16_REASON
@@ -36,10 +38,14 @@ from robust_kbench.schema.task import Task
 from robust_kbench.stopwatch import Stopwatch
 
 CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
+_COMPILING_TIMEOUT_S = 40.0
+"""Of a call that compiles its kernel, beside as many others as there are cores."""
 LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
-_MOST_LANES, _LANE_BYTES, _MOST_AHEAD, _THREADS_BESIDE_COMPILERS = 4, 4 << 30, 4, 2
+_MOST_LANES, _MOST_AHEAD, _CORES_FOR_ONE_AHEAD, _THREADS_BESIDE_COMPILERS = 4, 4, 4, 2
+_SHARE_OF_CHECKS, _SHARE_OF_THE_SEARCH, _SHARE_AHEAD = 0.2, 0.1, 0.2
+"""Of the device's free memory. The workers that are opened for the timing have the rest, see timing.opening."""
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 
@@ -95,6 +101,8 @@ class Checker:
         self._searches_defects = tier != "quick"
         self._judging = threading.Lock()
         self._timeout_s = CASE_TIMEOUT_S[contestant.execution]
+        if self._compiles:
+            self._timeout_s = max(self._timeout_s, _COMPILING_TIMEOUT_S)
         self._crews: list[Crew] = []
         self._crew, self._other_crew = self._crew_of_its_own(), self._crew_of_its_own()
         related = RELATED_CASES[tier] if contestant.execution == "native" else 1
@@ -103,10 +111,11 @@ class Checker:
         self._room_bytes = 0
         self._this_thread, self._lane_numbers = threading.local(), itertools.count()
 
-    def _crew_of_its_own(self) -> Crew:
+    def _crew_of_its_own(self, *, suspects_others: bool = True) -> Crew:
+        """Workers that share nothing with other crews; `suspects_others`: of keeping the device's memory from them."""
         crew = Crew(
             self._task, self._contestant, self._pool, self._device, self._timeout_s, self._watch,
-            aside=self._others_judge, others=self._crews,
+            aside=self._others_judge, others=self._crews if suspects_others else (),
         )  # fmt: skip
         self._crews.append(crew)
         return crew
@@ -146,7 +155,7 @@ class Checker:
             for each in todo:
                 self._work_off(each, 0, len(cases), progress)
             return
-        lanes = self._lanes(len(dtypes))
+        lanes = self._lanes(len(dtypes), _SHARE_OF_CHECKS)
         with (
             _few_threads_for_torch(is_due=lanes > 1) as adapt,
             ThreadPoolExecutor(at_once * lanes, "", adapt) as threads,
@@ -159,11 +168,22 @@ class Checker:
         for check in checks:
             check.result()
 
-    def _lanes(self, dtypes: int) -> int:
-        if self._contestant.submission.file.language != "triton":
+    def _lanes(self, dtypes: int, share: float) -> int:
+        if not self._compiles:
             return 1  # the judge has no less to do than the kernel
-        roomy = (self._device.free_bytes() or 0) // (_LANE_BYTES * dtypes)
-        return max(1, min(_MOST_LANES, (len(os.sched_getaffinity(0)) - 2) // dtypes, roomy))
+        most = max(1, min(_MOST_LANES, (len(os.sched_getaffinity(0)) - 2) // dtypes))
+        return min(most, self._lanes_for(dtypes, self._room_bytes, share))
+
+    def _lanes_for(self, dtypes: int, call_bytes: int, share: float) -> int:
+        """How many lanes that have a worker of each dtype fit into a share of the device's free memory."""
+        return max(
+            1, int(share * (self._device.free_bytes() or 0)) // (dtypes * worker_bytes(self._device, call_bytes))
+        )
+
+    @property
+    def _compiles(self) -> bool:
+        """Tell if the kernel is compiled anew in most calls."""
+        return self._contestant.submission.file.language == "triton"
 
     def _work_off(self, todo: _Todo, lane: int, count: int, progress: Progress) -> None:
         """Judge cases of one dtype until none is left; others may do so, too, in another lane."""
@@ -199,7 +219,7 @@ class Checker:
 
         Beside `check`, in workers of its own. What comes of it says nothing: each call is made again and judged.
         """
-        crew = self._crew_of_its_own()
+        crew = self._crew_of_its_own(suspects_others=False)  # a call that says nothing ends nobody's work
         todo = deque(cases)
 
         def work_off(lane: int) -> None:
@@ -211,8 +231,8 @@ class Checker:
                         todo.clear()  # a kernel that hangs would cost as much each time
 
         call_bytes = max(case_footprint(self._task, case) for case in cases)
-        lane_bytes = max(2 * _LANE_BYTES, 16 * call_bytes)  # beside all other lanes
-        lanes = max(1, min(len(cases), _MOST_AHEAD, (self._device.free_bytes() or 0) // (2 * lane_bytes)))
+        lanes = self._lanes_for(len({case.dtype for case in cases}), call_bytes, _SHARE_AHEAD)
+        lanes = min(lanes, len(cases), _MOST_AHEAD, max(1, len(os.sched_getaffinity(0)) // _CORES_FOR_ONE_AHEAD))
         try:
             crew.reserve(call_bytes)
             with ThreadPoolExecutor(lanes) as threads:
@@ -224,7 +244,9 @@ class Checker:
         if any(result.status != "passed" for result in self.checked.results):
             return False
         try:
-            seen = crew.call(case, make_zeros(self._task, case), self._contestant.built[case.dtype], None)
+            # Scalars are drawn, and must not be those of a call that is judged later.
+            drawn = make_zeros(self._task, case.model_copy(update={"seed": secrets.randbits(62)}))
+            seen = crew.call(case, drawn, self._contestant.built[case.dtype], None)
         except (KBenchError, RuntimeError):
             return False
         return seen.ending not in ("crashed", "timed_out")
@@ -245,7 +267,7 @@ class Checker:
     @property
     def lanes(self) -> int:
         """Number of threads that should call `judge_beside` at once."""
-        return self._lanes(2)
+        return self._lanes(len(self._contestant.built), _SHARE_OF_THE_SEARCH)
 
     def check_large(self, case: Case) -> None:
         """Judge a case that fills the memory, in a worker of its own, or say into `checked` why it cannot be run."""

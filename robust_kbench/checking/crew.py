@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 _ROOM = 2  # an arena of twice the size that a call needs, so that no address is foretold
 
 
+class _EndedByTheJudge(Exception):
+    """A worker was ended for the sake of other calls than its own, which says nothing about the submission."""
+
+
 class Crew:
     """Calls a contestant's kernels. Every dtype has workers of its own, and so has every lane; all share one arena.
 
@@ -85,13 +89,24 @@ class Crew:
             self._arena, self._room_bytes = open_arena(self._device, size_bytes, spare_bytes), size_bytes + spare_bytes
 
     def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
-        """One call of `built`; a worker that did not survive it is gone. Raises Unsupported."""
-        try:
-            return self._call(case, inputs, built, mode)
-        except RuntimeError as error:  # of PyTorch, or of the driver
-            if self._device.kind == "cpu" or not is_short(case_footprint(self._task, case)):
-                raise
-            return self._out_of_memory(case, built, error)
+        """One call of `built`; a worker that did not survive it is gone. Raises Unsupported, or HarnessError.
+
+        It is made again once where the device was short of memory and nobody is to blame, or where another thread has
+        ended its worker because of that.
+        """
+        problem = ""
+        for _ in range(2):
+            try:
+                return self._call(case, inputs, built, mode)
+            except _EndedByTheJudge:
+                problem = "its worker was ended twice, in search of the device's memory"
+            except RuntimeError as error:  # of PyTorch, or of the driver
+                if self._device.kind == "cpu" or not is_short(case_footprint(self._task, case)):
+                    raise
+                if (blamed := self._who_keeps_the_memory(case, built)) is not None:
+                    return blamed
+                problem = f"the device has too little memory to judge this case on: {error}"
+        raise HarnessError(f"{case}: {problem}")
 
     def _call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
         self.reserve(case_footprint(self._task, case))
@@ -114,12 +129,14 @@ class Crew:
             seen = replace(seen, defects=defects)
         if seen.ending in ("crashed", "timed_out") or seen.defects:
             self._drop(case.dtype, built.path, self._lane)
+        if seen.ending == "crashed" and worker.is_suspect:
+            raise _EndedByTheJudge
         return seen
 
-    def _out_of_memory(self, case: Case, built: Built, error: RuntimeError) -> Observation:
-        """Blame the workers if they keep the device's memory from the judge; they die by that. Raises HarnessError.
+    def _who_keeps_the_memory(self, case: Case, built: Built) -> Observation | None:
+        """Blame the workers if they keep the device's memory from the judge; they die by that.
 
-        Other threads may be waiting for some of them, and will find out by themselves.
+        Other threads may be waiting for some of them, and make their calls again.
         """
         workers = [
             worker
@@ -129,9 +146,7 @@ class Crew:
         log = "\n".join(worker.log for worker in workers)
         problem = take_too_much(workers, case_footprint(self._task, case))
         self._drop(case.dtype, built.path, self._lane)
-        if problem:
-            return Observation(case, "crashed", problem, log)
-        raise HarnessError(f"{case}: the device has too little memory to judge this case on: {error}")
+        return Observation(case, "crashed", problem, log) if problem else None
 
     def has_worker(self, dtype: FloatDType) -> bool:
         """Tell if any worker of `dtype` is alive in the lane of this thread."""

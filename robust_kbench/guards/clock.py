@@ -21,7 +21,6 @@ from collections.abc import Iterable, Sequence
 from robust_kbench.guards.thresholds import WAKE_SLACK_NS, by_shape
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
-from robust_kbench.schema.task import TIMED_DISTRIBUTIONS
 
 _ALLOWED_SHARE = 0.05
 _MIN_CALLS = 5
@@ -42,7 +41,7 @@ def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
 
 
 def _is_like_a_scored_one(call: Observation) -> bool:
-    return call.is_timed and call.clock == "judge" and call.case.distribution in TIMED_DISTRIBUTIONS
+    return call.is_timed and call.clock == "judge" and call.looks_scored
 
 
 def _excess_and_elapsed(calls: Sequence[Observation]) -> tuple[float, float] | None:

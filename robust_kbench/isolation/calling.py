@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _RESULTS_PER_CALL = 6
 _LEAST_RESULTS_BYTES, _MOST_RESULTS_BYTES = 256 << 20, 8 << 30
+CONTEXT_BYTES = 600 << 20
+_ROOM = 2  # see checking.crew
 _SHARE_OF_FREE = 0.05  # there are several workers, which have memory of their own too
 
 
@@ -27,9 +29,17 @@ def open_arena(device: Device, call_bytes: int, spare_bytes: int) -> Slots:
         return Arena(call_bytes + spare_bytes)
     from robust_kbench.isolation.device_arena import DeviceArena  # needs a driver
 
+    return DeviceArena(call_bytes + spare_bytes, _results_bytes(device, call_bytes))
+
+
+def worker_bytes(device: Device, call_bytes: int) -> int:
+    """Tell how much of a CUDA device's memory one more worker takes: its arena, its context, and as much as a call."""
+    return _ROOM * call_bytes + _results_bytes(device, call_bytes) + CONTEXT_BYTES + call_bytes
+
+
+def _results_bytes(device: Device, call_bytes: int) -> int:
     most_bytes = min(_MOST_RESULTS_BYTES, int(_SHARE_OF_FREE * (device.free_bytes() or 0)))
-    results_bytes = max(_LEAST_RESULTS_BYTES, min(_RESULTS_PER_CALL * call_bytes, most_bytes))
-    return DeviceArena(call_bytes + spare_bytes, results_bytes)
+    return max(_LEAST_RESULTS_BYTES, min(_RESULTS_PER_CALL * call_bytes, most_bytes))
 
 
 def open_caller(

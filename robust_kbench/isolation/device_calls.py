@@ -59,6 +59,8 @@ class DeviceCall:
     with_events: bool = False
     results: dict[str, tuple[torch.Tensor, Claim]] = field(default_factory=dict)
     """Bytes in which a kernel that returns its results has put them, as its worker says."""
+    copied: bool = False
+    """Whether results were copied on the clock, as there was no room for them in the judge's memory."""
     problems: list[str] = field(default_factory=list)
     snapshots: dict[str, torch.Tensor] = field(default_factory=dict)
     """Private copies of what the call has written, by output, taken in the turn in which the clock stopped."""
@@ -317,6 +319,7 @@ class DeviceCaller(Placing):
                 span_bytes = span_of(claim.shape, claim.stride) * slot.itemsize
                 result = call.arena.results(claim.pointer or 0, span_bytes)
                 if result is not None:
+                    call.copied |= claim.pointer == slot.offset and span_bytes > 0
                     call.results[name] = result, claim
                     continue
                 problem = "its memory is not the judge's: the worker broke the protocol"
@@ -361,6 +364,7 @@ class DeviceCaller(Placing):
             delays_ns=(delays.device_ns, delays.host_ns),
             event_ns=event_ns if call.with_events else None,
             is_late=is_late,
+            is_copied=call.copied,
             taking_excess_ns=max(0, opened.taking_ns() - _LONGEST_TAKING_NS),
         )
 

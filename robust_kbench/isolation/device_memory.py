@@ -10,7 +10,7 @@ import torch
 from robust_kbench.isolation.process import Worker
 
 _LEAST_BYTES, _CALLS, _SHARE = 4 << 30, 16, 0.5
-_CONTEXT_BYTES = 1 << 30
+_CONTEXT_BYTES, _CALLS_OF_OTHERS = 1 << 30, 4
 _NEEDED_BYTES, _NEEDED_CALLS = 1 << 30, 4
 _LONGEST_S, _STEP_S = 2.0, 0.05
 
@@ -37,14 +37,15 @@ def stays_short(call_bytes: int) -> bool:
 def take_too_much(workers: Sequence[Worker], call_bytes: int) -> str:
     """Say how much the device gets back when `workers` are killed, if that is more than any kernel needs; else "".
 
-    `call_bytes`: of the tensors of a call. The kernels of all `workers` together may take sixteen times as much, or
-    4 GiB where that is more, and 1 GiB for each further context, but not half of the device.
+    `call_bytes`: of the tensors of a call. One worker may take sixteen times as much, or 4 GiB where that is more, and
+    each further one four times as much and 1 GiB for its context; all together not half of the device.
     """
     before, total = torch.cuda.mem_get_info()
     for worker in workers:
+        worker.is_suspect = True
         worker.kill()
-    contexts_bytes = _CONTEXT_BYTES * (len(workers) - 1)
-    most = min(max(_LEAST_BYTES, _CALLS * call_bytes) + contexts_bytes, int(_SHARE * total))
+    others_bytes = (_CONTEXT_BYTES + _CALLS_OF_OTHERS * call_bytes) * (len(workers) - 1)
+    most = min(max(_LEAST_BYTES, _CALLS * call_bytes) + others_bytes, int(_SHARE * total))
     held, deadline = 0, time.monotonic() + _LONGEST_S
     while held <= most and time.monotonic() < deadline:
         time.sleep(_STEP_S)

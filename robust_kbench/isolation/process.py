@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import struct
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1
 _SPINNING_S, _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 20e-6, 0.004  # where nothing is timed
 _PATROL_S, _SLOW_PATROL_S = 0.05, 0.25
 _STOP_TIMEOUT_S = 2.0
+_OPENING = threading.Semaphore(2)
+"""The driver creates one context after the other: all of many that begin at once would have to wait for the last."""
 _LONGEST_END_S = 30.0
 _LEAST_FREE_DISK_BYTES = 256 << 20
 _LEAST_FREE_MEMORY_BYTES = 512 << 20
@@ -89,6 +92,8 @@ class Worker:
         self.scratch = scratch
         """Its own folder, which it may write to, and nobody else reads but the judge."""
         self._allowance = allowance
+        self.is_suspect = False
+        """Whether the judge has ended it to find out how much of a device's memory comes back."""
         self.arena = arena
         """The judge's memory that it maps."""
         self._spin, self._is_gone = True, False
@@ -107,9 +112,14 @@ class Worker:
         )  # else others have filled it
         self._is_memory_limited = processes.available_bytes() > 2 * _LEAST_FREE_MEMORY_BYTES
 
-    def open(self, device: str, *, spin: bool, timeout_s: float) -> None:
-        """Have the worker open its device. Nothing of a submission is there yet, and calls are empty."""
-        self._begin("open", {"device": device}, "opening the device", spin=spin, timeout_s=timeout_s)
+    def open(self, device: str, *, few_queues: bool = False, spin: bool, timeout_s: float) -> None:
+        """Have the worker open its device. Nothing of a submission is there yet, and calls are empty.
+
+        `few_queues`: of a CUDA device, so that streams may have to wait for each other.
+        """
+        request = {"device": device, "few_queues": few_queues}
+        with _OPENING:
+            self._begin("open", request, "opening the device", spin=spin, timeout_s=timeout_s)
 
     def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
         """Have the worker import the submission."""

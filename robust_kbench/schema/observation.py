@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.defect import Defect
+from robust_kbench.schema.task import TIMED_DISTRIBUTIONS
 
 if TYPE_CHECKING:
     import torch
@@ -67,6 +68,7 @@ class Observation:
     the last of the inputs to the judge's next turn, or to the end word; "wall", launches included; None where the time
     is no sample, as the host had to wait for the device, or outputs were not complete. `delays_ns` are what the judge's
     own work before the call took, on the device and on the host. `is_late`: an output changed after the call was over.
+    `is_copied`: a result that lay in no memory of the judge's was copied there, on the clock.
     `taking_excess_ns`: by how much too long it took after an end word to copy pieces of the outputs.
     `event_ns`: what two events in a trusted worker show of its kernel, where they were asked for.
     """
@@ -98,12 +100,18 @@ class Observation:
     delays_ns: tuple[int, int] = (0, 0)
     event_ns: int | None = None
     is_late: bool = False
+    is_copied: bool = False
     taking_excess_ns: int = 0
 
     @property
     def waking_ns(self) -> int:
         """From waking the worker to READY, without what foreign processes made it wait."""
         return max(0, self.wake_ns - (self.waited_ns or 0))
+
+    @property
+    def looks_scored(self) -> bool:
+        """Whether its shape, layout and values are those of calls that are scored."""
+        return self.case.role == "timed" and self.case.distribution in TIMED_DISTRIBUTIONS
 
     @property
     def is_timed(self) -> bool:

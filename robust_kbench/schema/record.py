@@ -27,6 +27,8 @@ REPLACED_BASELINE = "eager"
 """Guard of the finding that eager PyTorch is wrong in halves where the task names an operator that stands in for it."""
 ERRING_BASELINE = "accuracy"
 """Guard of the finding that a baseline errs by more than the rule allows. It is compared with all the same."""
+COPIED_RESULTS = "copies"
+"""Guard of the finding that results of the submission were copied on the clock, for which it is slower than it is."""
 REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp"})
 FILE_LAYERS = frozenset({"landlock", "private root"})
 """One of these must be in force besides: what keeps a submission from the files of others."""

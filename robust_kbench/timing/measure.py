@@ -43,7 +43,7 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 16.0  # before a loaded session is repeate
 _CONFIRMATIONS = 2  # sessions that may take the place of one in which the worker seemed to dawdle
 _MOST_SHARE, _BANK_FOOTPRINTS = 0.25, 12
 """Share of a device's memory for streams of values, which take up to so many times what a call of the case does."""
-_DRAWING_THREADS, _MOST_DRAWN_BYTES = 8, 16 << 30
+_DRAWING_THREADS, _MOST_DRAWN_BYTES = 16, 16 << 30
 _QUANTILE = 2.8  # Student's, of five sessions
 _CALL_TIMEOUT_S = 180.0  # a compiled baseline compiles during its first call
 
@@ -92,6 +92,7 @@ def measure(
     measured = measured or Measured()
     plan = plan_for(tier, device.kind)
     distributions = Deal(task.distributions, len(cases), plan.sessions, is_single=tier == "quick")
+    largest_call_bytes = max(spot_checks.footprint(task, case) for case in cases)
     spots = spots or schedule_spots(task, contestants, cases, tier, device)
     with closing(opening or Opening(task, contestants, cases, pool, device)) as opening:
 
@@ -104,6 +105,7 @@ def measure(
                 known_ways=ways,
                 distributions=distributions.of(number, turn),
                 spots=spots.take(number, turn),
+                largest_call_bytes=largest_call_bytes,
             )  # fmt: skip
 
         with machine_lock.quiet():
@@ -261,9 +263,11 @@ class _Shared:
             self._end_former()
             if self.workers is not None and not self.workers.are_well:
                 self.close()
+        if self.workers is None:
+            self.workers = self._opening.open_now([session.case for session in sessions])
         for session in sessions:
             session.look_at_the_idle_device()
-        dtypes = list(dict.fromkeys(session.dtype for session in sessions))
+        dtypes = list(dict.fromkeys(session.case.dtype for session in sessions))
         self.workers = sessions[0].start(self.workers, dtypes)
 
     def run(self, session: TimingSession) -> SessionResult:
@@ -394,7 +398,11 @@ def _on_a_steady_clock(run: Callable[[], SessionResult], measured: Measured) -> 
 
 def _keep_facts(thrown_away: SessionResult, measured: Measured) -> None:
     """Keep calls of a session that does not count which speak against the candidate whatever their times are."""
-    measured.seen += [seen for seen in thrown_away.seen if seen.changed_inputs or seen.overruns or seen.repetition]
+    measured.seen += [
+        seen
+        for seen in thrown_away.seen
+        if seen.changed_inputs or seen.overruns or seen.repetition or (seen.is_late and seen.clock is not None)
+    ]
 
 
 def _distinct(findings: Sequence[Finding]) -> list[Finding]:

@@ -5,16 +5,16 @@ Baselines, which are sources of ours, have loaded all and been called by then.
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from functools import partial
 
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.isolation.arena import Slots
-from robust_kbench.isolation.calling import open_arena
+from robust_kbench.isolation.calling import CONTEXT_BYTES, open_arena
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.schema.case import Case
@@ -22,10 +22,9 @@ from robust_kbench.schema.task import Task
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.workers import Workers
 
-_MOST_SHARE = 0.5
-_CONTEXT_BYTES = 600 << 20
-_AT_ONCE = 2
-_SHARE_TO_PREPARE, _FOOTPRINTS_OF_A_CALL = 0.25, 6
+_MOST_SHARE, SHARE_BESIDE_FEW = 0.4, 0.6
+"""Of the device's free memory: beside many workers that compile and check, and beside few (see checking)."""
+_SHARE_TO_PREPARE, _FOOTPRINTS_OF_A_CALL = 0.1, 6
 """Share of the device's memory for calls ahead, and how many times what it takes and returns a baseline may need."""
 
 
@@ -41,8 +40,9 @@ class Opening:
         device: Device,
         *,
         turns_ahead: int = 0,
+        share: float = _MOST_SHARE,
     ) -> None:
-        """`turns_ahead`: begin to open the workers of so many turns now, in a thread."""
+        """`turns_ahead`: begin to open the workers of so many turns now, in a thread, in a `share` of the memory."""
         self._contestants, self._pool, self._device = contestants, pool, device
         self._task, self._cases = task, cases
         self._dtypes = list(dict.fromkeys(case.dtype for case in cases))
@@ -54,8 +54,8 @@ class Opening:
         if turns_ahead and device.kind == "cuda":
             for contestant in contestants:  # in this thread: a warm process dies with the one that has started it
                 contestant.warm_up(pool, device, self._dtypes[0])
-            share_bytes = int(_MOST_SHARE * (device.free_bytes() or 0))
-            most = share_bytes // (len(contestants) * (self.arena.size_bytes + _CONTEXT_BYTES))
+            share_bytes = int(share * (device.free_bytes() or 0))
+            most = share_bytes // (len(contestants) * (self.arena.size_bytes + CONTEXT_BYTES))
             self._thread = threading.Thread(target=self._open, args=(min(turns_ahead, most),), daemon=True)
             self._thread.start()
 
@@ -80,37 +80,42 @@ class Opening:
             self._thread.join()
             self._thread = None
 
+    def open_now(self, cases: Sequence[Case]) -> Workers | None:
+        """Open workers for `cases` while nothing is timed. None where they cannot be: who needs them says why."""
+        workers = self._opened()
+        return next(iter(self._prepared([workers], cases)), None) if workers is not None else None
+
     def _open(self, turns: int) -> None:
-        for _ in range(turns):
-            if self._is_stopped:
-                return
-            workers = Workers(self._pool, self._device, self.arena)
-            # Few at once: the driver creates one context after the other, and whoever checks is waited for.
-            if not self._succeeds(workers, partial(workers.open, self._contestants, self._dtypes, _AT_ONCE)):
-                break
-            self._workers.append(workers)
-        if self._workers and self._has_room_to_prepare():
-            opened, self._workers = self._workers, []
-            for some in (opened[:1], opened[1:]):  # the first ones compile what the others find compiled
-                with ThreadPoolExecutor(len(opened)) as threads:
-                    prepared = list(threads.map(self._prepare, some))
-                self._workers += [workers for workers, is_done in zip(some, prepared, strict=True) if is_done]
+        opened: list[Workers] = []
+        while len(opened) < turns and not self._is_stopped and (workers := self._opened()) is not None:
+            opened.append(workers)
+        self._workers = self._prepared(opened, self._cases)
 
-    def _prepare(self, workers: Workers) -> bool:
-        return self._succeeds(workers, partial(workers.prepare, self._task, self._cases, lambda: self._is_stopped))
-
-    def _succeeds(self, workers: Workers, action: Callable[[], None]) -> bool:
-        """Tell if it does; else the workers are closed, and the session that needs them tries again and says why."""
+    def _opened(self) -> Workers | None:
+        workers = Workers(self._pool, self._device, self.arena)
         with ExitStack() as stack:
             stack.callback(workers.close)
             with suppress(Exception):
-                action()
+                workers.open(self._contestants, self._dtypes)
                 stack.pop_all()
-                return True
-        return False
+                return workers
+        return None
 
-    def _has_room_to_prepare(self) -> bool:
-        """Tell if all baselines of all turns could be called at once, beside whoever checks."""
-        most_bytes = max(case_footprint(self._task, case) for case in self._cases)
-        at_once = len(self._workers) * (len(self._contestants) - 1)
-        return at_once * _FOOTPRINTS_OF_A_CALL * most_bytes <= _SHARE_TO_PREPARE * (self._device.free_bytes() or 0)
+    def _prepared(self, turns: Sequence[Workers], cases: Sequence[Case]) -> list[Workers]:
+        """Have baselines of several turns load and be called, side by side; those of turns in which all could be."""
+        with ThreadPoolExecutor(self._calls_at_once()) as threads:
+            begun = [
+                [threads.submit(each) for each in workers.preparations(self._task, cases, lambda: self._is_stopped)]
+                for workers in turns
+            ]
+        are_done = [not any(each.exception() for each in preparations) for preparations in begun]
+        for workers, is_done in zip(turns, are_done, strict=True):
+            if not is_done:
+                workers.close()
+        return [workers for workers, is_done in zip(turns, are_done, strict=True) if is_done]
+
+    def _calls_at_once(self) -> int:
+        """Number of baselines that a share of the device's memory is enough for, and that have a core."""
+        call_bytes = _FOOTPRINTS_OF_A_CALL * max(case_footprint(self._task, case) for case in self._cases)
+        room_bytes = int(_SHARE_TO_PREPARE * (self._device.free_bytes() or 0))
+        return max(1, min(len(os.sched_getaffinity(0)), room_bytes // call_bytes))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
@@ -40,6 +41,7 @@ from robust_kbench.schema.observation import Observation, Way
 from robust_kbench.schema.record import (
     CANDIDATE,
     CONTROL,
+    COPIED_RESULTS,
     EAGER,
     ERRING_BASELINE,
     LOST_BASELINE,
@@ -63,6 +65,7 @@ _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
 """Longest call that ends by the judge's turn, which comes after 2 ms at the latest, and shortest one that ends by the
 worker's word; two changes of contexts included."""
 _SOME_ROUNDS, _MOST_UNCOUNTED, _MOST_ROUNDS = 4, 0.25, 2
+_MOST_COPIED = 0.25  # of the rounds
 _BUSY = "keeps the device busy between its calls, so that nobody else can be timed"
 _DRAWING_THREADS = 8
 _LOOKS, _LOOKING_ROUNDS, _SETTLING_S = 2, 10, 0.3
@@ -100,12 +103,15 @@ class TimingSession:
         spots: Sequence[spot_checks.Spot] = (),
         is_first: bool = True,
         known_ways: Mapping[str, Way] | None = None,
+        largest_call_bytes: int = 0,
     ) -> None:
         """`distributions`: those that are checked here, in calls that are not timed; `spots`: what else is.
 
-        `is_first`: the first session of each case also judges what baselines return in their first and last calls.
-        `known_ways`: how each contestant's calls have ended in an earlier session.
+        `is_first`: the first session of each case also judges what baselines return in their first calls.
+        `known_ways`: how each contestant's calls have ended in an earlier session. `largest_call_bytes`: of the tensors
+        of any call that its workers may have served in other sessions.
         """
+        self._largest_call_bytes = max(largest_call_bytes, case_footprint(task, case))
         self._is_first, self._known_ways = is_first, known_ways
         self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
         self._contestants = list(contestants)
@@ -123,6 +129,7 @@ class TimingSession:
         self._ways: dict[str, Way] = {contestant.name: "word" for contestant in self._contestants}
         self._unlaunched = self._held_up = 0
         self._spent_s = 0.0
+        self._copied: Counter[str] = Counter()
         self._is_sampling = False
         self._checks: list[_Check] | None = None
         self._empty_events_ns: dict[str, list[int]] = {}
@@ -189,9 +196,9 @@ class TimingSession:
         return self._result
 
     @property
-    def dtype(self) -> FloatDType:
-        """The dtype of its case."""
-        return self._case.dtype
+    def case(self) -> Case:
+        """The timed case."""
+        return self._case
 
     @property
     def so_far(self) -> SessionResult:
@@ -322,10 +329,21 @@ class TimingSession:
                 break
         if not all(self._result.samples.values()):
             self._say_why_none_counts(rounds)
+        self._tell_of_copies(rounds)
+
+    def _tell_of_copies(self, rounds: int) -> None:
+        """Say whose results were copied in calls that count. Baselines that are slower for it must not be ranked by."""
+        for name, count in self._copied.items():
+            if count > _MOST_COPIED * rounds:
+                guard = COPIED_RESULTS if name == CANDIDATE else LOST_BASELINE
+                words = "had no room in the judge's memory, and were copied in its time"
+                self._warn(
+                    guard, f"results of {name} {words}: the device has too little free memory for calls like these"
+                )
 
     def _say_why_none_counts(self, rounds: int) -> None:
         """Blame the candidate where its outputs are never complete in time. Raises HarnessError elsewhere."""
-        if 2 * sum(seen.is_late for seen in self._result.seen) >= rounds:
+        if 2 * sum(seen.is_late and seen.looks_scored for seen in self._result.seen) >= rounds:
             self._result.failure = "its outputs change after the end of the call, time and again"
             return
         if self._keeps_the_device_busy():
@@ -551,11 +569,9 @@ class TimingSession:
         return self._random.choice(self._timed_distributions)
 
     def _untimed_call(self, contestant: Contestant, *, some: bool = False) -> int | None:
-        """Like a timed one, but judged in full, or only `some` of them; how long it took, None if it failed."""
+        """Like a timed one. How long it took; None if it failed. Of the candidate all are judged in full, or `some`."""
         case, inputs = self._draw(self._some_distribution())
-        in_full = contestant.name == CANDIDATE or self._is_first
-        if some:
-            in_full = contestant.name == CANDIDATE and self._random.random() < self._plan.full_rule_share
+        in_full = contestant.name == CANDIDATE and not (some and self._random.random() >= self._plan.full_rule_share)
         return self._settle(contestant, inputs, self._call(contestant, case, inputs), in_full=in_full)
 
     def _draw(self, distribution: Distribution) -> tuple[Case, Inputs]:
@@ -663,6 +679,7 @@ class TimingSession:
 
     def _keep(self, name: str, seen: Observation) -> None:
         """What the guards look at: each call of the candidate, beside the latest of somebody trusted."""
+        self._copied[name] += self._is_sampling and seen.is_copied and seen.looks_scored
         if name == CANDIDATE:
             self._result.seen.append(self._peers.beside(seen))
         else:
@@ -725,7 +742,7 @@ class TimingSession:
         """Tell if the candidate keeps the device's memory from others; that is its failure. It is dead after that."""
         if CANDIDATE not in self._workers:
             return False
-        problem = take_too_much([self._workers[CANDIDATE]], case_footprint(self._task, self._case))
+        problem = take_too_much([self._workers[CANDIDATE]], self._largest_call_bytes)
         self._result.failure = self._result.failure or problem
         return bool(problem)
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 
 from robust_kbench.contestant import LOAD_TIMEOUT_S, Contestant
 from robust_kbench.devices import Device, machine
@@ -45,11 +46,10 @@ class Workers:
         """Names of those that have loaded already."""
         self.called: dict[str, Worker] = {}
 
-    def open(self, contestants: Sequence[Contestant], dtypes: Sequence[FloatDType], at_once: int | None = None) -> None:
+    def open(self, contestants: Sequence[Contestant], dtypes: Sequence[FloatDType]) -> None:
         """Start a worker for everybody, which opens a CUDA device but has loaded nothing. Raises what is our own fault.
 
-        `dtypes`: those whose artefacts it will be able to load. `at_once`: how many start side by side, else all that
-        the device starts.
+        `dtypes`: those whose artefacts it will be able to load.
 
         In random order: forked workers inherit one address layout, and the first must not always be the same.
         """
@@ -61,7 +61,7 @@ class Workers:
             arenas.append(self._arena.for_a_worker())
             if arenas[-1] is not self._arena:
                 self._own.append(arenas[-1])  # at once: the next one may find no memory
-        with ThreadPoolExecutor(at_once or self._device.starts_at_once) as threads:
+        with ThreadPoolExecutor(self._device.starts_at_once) as threads:
             opened = [
                 threads.submit(self._open, contestant, arena, dtypes)
                 for contestant, arena in zip(order, arenas, strict=True)
@@ -70,27 +70,27 @@ class Workers:
         self._running = [future.result() for future in opened if future.exception() is None]
         self._opened = [(contestant, future.result()) for contestant, future in zip(order, opened, strict=True)]
 
-    def prepare(self, task: Task, cases: Sequence[Case], is_off: Callable[[], bool]) -> None:
-        """Have the baselines load, and be called once for each of `cases` with zeros, as long as it is not off.
+    def preparations(self, task: Task, cases: Sequence[Case], is_off: Callable[[], bool]) -> list[Callable[[], None]]:
+        """What has a baseline load, and be called once for each of `cases` with zeros, as long as it is not off.
 
-        What they compile and load in first calls is there then. Raises WorkerError, or HarnessError where one raises.
+        All that it compiles and loads in first calls is there then. Several may run at once. Each raises WorkerError,
+        or HarnessError where the baseline raises something: these workers are of no use then.
         """
         dtypes = list(dict.fromkeys(case.dtype for case in cases))
         calls = [rehearsal_of(task, case) for case in cases]
 
         def prepare(contestant: Contestant, worker: Worker) -> None:
             self._load(contestant, worker, dtypes, 0)
+            self._prepared.add(contestant.name)
             for request in calls:
                 if is_off():
                     return
                 answer = worker.rehearse(request, spin=self._device.handshake == "spin", timeout_s=_REHEARSAL_TIMEOUT_S)
-                if isinstance(answer, Raised):  # its context may be of no use any more
+                if isinstance(answer, Raised):
                     raise HarnessError(f"{contestant.name} cannot be called with zeros: {answer}")
 
         baselines = [(contestant, worker) for contestant, worker in self._opened if contestant.name != CANDIDATE]
-        with ThreadPoolExecutor(len(baselines)) as threads:
-            list(threads.map(prepare, *zip(*baselines, strict=True)))
-        self._prepared = {contestant.name for contestant, _ in baselines}
+        return [partial(prepare, *each) for each in baselines]
 
     def load(
         self,

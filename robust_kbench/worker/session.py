@@ -67,7 +67,8 @@ class _Session:
 
     def _open(self, request: dict[str, Any]) -> None:
         """Open the device, on which calls are empty until something is loaded."""
-        self._open_device(request)
+        with _few_queues() if request["few_queues"] else contextlib.nullcontext():
+            self._open_device(request)
         self._answer(request["nonce"], {"outcome": "loaded"})
         self._signal(wire.FINISHED, request["nonce"])
 
@@ -75,8 +76,7 @@ class _Session:
         from robust_kbench.worker import devices
 
         self._spin = request["spin"]
-        with _few_queues() if request.get("few_queues") else contextlib.nullcontext():
-            self._device = devices.DEVICES[request["device"]]()
+        self._device = devices.DEVICES[request["device"]]()
         self._arena = self._device.open_memory(self._arena_fd, request)
 
     def _load(self, request: dict[str, Any]) -> None:

@@ -15,8 +15,8 @@ from specimens import make_case, make_observation, make_task
 
 from robust_kbench import contestant
 from robust_kbench.cases.suite import BUDGETS, draw_suite
-from robust_kbench.cases.values import make_inputs
-from robust_kbench.checking import Checker, crew
+from robust_kbench.cases.values import make_inputs, make_zeros
+from robust_kbench.checking import Checked, Checker, crew
 from robust_kbench.checking.crew import Crew
 from robust_kbench.devices import open_device
 from robust_kbench.isolation.pool import WarmPool
@@ -54,7 +54,7 @@ def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_f
         return make_observation(ending="crashed" if len(called) == 4 else "returned")
 
     def start(*_: Any, **__: Any) -> Any:
-        return SimpleNamespace(arena=arena, layers=(), close=lambda: None)
+        return SimpleNamespace(arena=arena, layers=(), is_suspect=False, close=lambda: None)
 
     monkeypatch.setattr(crew, "open_arena", lambda *_: arena)
     monkeypatch.setattr(crew, "open_caller", lambda *_, **__: SimpleNamespace(call=call))
@@ -127,23 +127,31 @@ def test_only_a_worker_with_too_little_room_starts_anew_for_a_larger_case(monkey
 
 
 @pytest.mark.parametrize(
-    ("language", "dtypes", "free_gib", "lanes"),
-    [("triton", 1, 80, 4), ("triton", 3, 80, 2), ("cuda", 1, 80, 1), ("triton", 2, 16, 2), ("triton", 2, 7, 1)],
+    ("language", "dtypes", "free_gib", "call_mib", "lanes"),
+    [
+        ("triton", 1, 80, 0, 4),
+        ("triton", 3, 80, 0, 2),
+        ("cuda", 1, 80, 0, 1),
+        ("triton", 2, 24, 0, 2),
+        ("triton", 2, 7, 0, 1),
+        ("triton", 1, 80, 1024, 2),  # two calls, 4 GiB of results, a context, and a call
+    ],
 )
 def test_only_triton_kernels_have_several_workers_of_a_dtype_where_the_device_has_room(
-    monkeypatch: pytest.MonkeyPatch, language: str, dtypes: int, free_gib: int, lanes: int
+    monkeypatch: pytest.MonkeyPatch, language: str, dtypes: int, free_gib: int, call_mib: int, lanes: int
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(10)))
     checker: Any = object.__new__(Checker)
     checker._contestant = SimpleNamespace(submission=SimpleNamespace(file=SimpleNamespace(language=language)))
     checker._device = SimpleNamespace(free_bytes=lambda: free_gib << 30)
-    assert checker._lanes(dtypes) == lanes
+    checker._room_bytes = call_mib << 20
+    assert checker._lanes(dtypes, 0.2) == lanes
 
 
 def test_all_cases_are_judged_once_in_several_lanes(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     task, device = load_task("norm/rmsnorm"), open_device("cpu")
     monkeypatch.setattr(device, "starts_at_once", 2, raising=False)
-    monkeypatch.setattr(Checker, "_lanes", lambda self, dtypes: 3)
+    monkeypatch.setattr(Checker, "_lanes", lambda self, dtypes, share: 3)
     dtypes: tuple[FloatDType, ...] = ("float32", "float16")
     suite = draw_suite(task.spec, 5, budget=BUDGETS["quick"], dtypes=dtypes, device="cpu", dense=False, pinned=())
     cases = [case for dtype in dtypes for case in [each for each in suite.checked if each.dtype == dtype][:6]]
@@ -157,3 +165,36 @@ def test_all_cases_are_judged_once_in_several_lanes(submit: Submit, monkeypatch:
     found = sorted((result.dtype, result.seed, result.status) for result in checker.checked.results)
     due = {True: "incorrect", False: "passed"}
     assert found == sorted((case.dtype, case.seed, due[case.axes["rows"] == 1]) for case in cases)
+
+
+def test_a_call_ahead_has_scalars_of_its_own() -> None:
+    """Those of calls that are judged later must not be known to a worker of the same kernel."""
+    task = load_task("random/dropout").spec
+    case = make_case(axes=dict(task.timed["cuda"][0]), role="check", seed=11)
+    given = list[Any]()
+
+    def call(case: Any, inputs: Any, *_: Any) -> Any:
+        given.append((case, inputs.scalars))
+        return make_observation()
+
+    checker: Any = object.__new__(Checker)
+    checker._task, checker.checked = task, Checked()
+    checker._contestant = SimpleNamespace(built={"float32": None})
+    assert checker._is_called_ahead(SimpleNamespace(call=call), case)
+    assert checker._is_called_ahead(SimpleNamespace(call=call), case)
+    later = make_zeros(task, case).scalars
+    assert given[0][0] == case
+    assert given[0][1] != later != given[1][1]
+    assert given[0][1] != given[1][1]
+    assert given[0][1].keys() == later.keys()
+
+
+def test_a_crew_of_calls_ahead_suspects_nobody_else() -> None:
+    unused: Any = None
+    contestant: Any = SimpleNamespace(
+        execution="native", built={}, submission=SimpleNamespace(file=SimpleNamespace(language="triton"))
+    )
+    checker = Checker(TASK, contestant, judge=unused, pool=unused, device=unused, watch=Stopwatch(), tier="quick")
+    ahead = checker._crew_of_its_own(suspects_others=False)
+    assert list(ahead._others) == []
+    assert list(checker._crew._others) == [checker._crew, checker._other_crew, ahead]

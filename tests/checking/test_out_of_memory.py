@@ -31,7 +31,7 @@ class Arena:
 
 
 class Worker:
-    log, layers = "its last words", ()
+    log, layers, is_suspect = "its last words", (), False
 
     def __init__(self, arena: Arena) -> None:
         self.arena, self.is_closed = arena, False
@@ -113,3 +113,50 @@ def test_memory_is_short_or_not_whatever_the_error_says(
     assert _called(make("held it all", call)).ending == "crashed"
     with pytest.raises(RuntimeError, match="out of memory"):
         _called(make("held it all", call, is_short=False))
+
+
+def test_a_call_whose_worker_was_ended_for_the_sake_of_another_is_made_again(make: Callable[..., Crew]) -> None:
+    """Else a shortage that a call ahead has met would be told as a crash of the submission."""
+    workers = list[Any]()
+
+    def call(worker: Any, *_: Any, **__: Any) -> Observation:
+        workers.append(worker)
+        worker.is_suspect = len(workers) == 1  # another thread looks for the memory meanwhile
+        return make_observation(ending="crashed" if worker.is_suspect else "returned")
+
+    made = make("", call)
+    assert _called(made).ending == "returned"
+    assert len(workers) == 2
+    assert workers[0] is not workers[1]
+    assert workers[0].is_closed
+
+
+def test_a_worker_that_is_ended_time_and_again_is_our_own_failure(make: Callable[..., Crew]) -> None:
+    def call(worker: Any, *_: Any, **__: Any) -> Observation:
+        worker.is_suspect = True
+        return make_observation(ending="crashed")
+
+    with pytest.raises(HarnessError, match="its worker was ended twice"):
+        _called(make("", call))
+
+
+def test_a_call_is_made_again_where_the_end_of_workers_has_brought_memory(make: Callable[..., Crew]) -> None:
+    calls = list[int]()
+
+    def call(*_: Any, **__: Any) -> Observation:
+        calls.append(1)
+        return out_of_memory() if len(calls) == 1 else make_observation()
+
+    assert _called(make("", call)).ending == "returned"
+    assert len(calls) == 2
+
+
+def test_a_crash_of_its_own_is_told_at_once(make: Callable[..., Crew]) -> None:
+    calls = list[int]()
+
+    def call(*_: Any, **__: Any) -> Observation:
+        calls.append(1)
+        return make_observation(ending="crashed")
+
+    assert _called(make("", call)).ending == "crashed"
+    assert len(calls) == 1

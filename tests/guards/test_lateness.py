@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from specimens import make_case, make_observation
 
@@ -57,3 +59,20 @@ def test_the_finding_names_the_first_late_case_and_says_what_to_do() -> None:
 
 def test_a_late_call_is_not_for_the_repetition_of_a_session() -> None:
     assert not guards.needs_confirmation(late(TURN, 2))
+
+
+def unscored(**changes: Any) -> list[Observation]:
+    case = make_case(role="timed").model_copy(update=changes)
+    return [make_observation(case=case, clock=TURN, is_late=True) for _ in range(5)]
+
+
+@pytest.mark.parametrize("changes", [{"role": "check", "layout": "strided"}, {"distribution": "one_hot"}])
+def test_calls_that_are_never_scored_may_outlast_the_judges_turn(changes: dict[str, Any]) -> None:
+    """An honest kernel may be slow in another layout, or where values tie."""
+    assert severities([*honest(), *unscored(**changes), *late(TURN)]) == []
+
+
+@pytest.mark.parametrize("changes", [{"role": "check", "layout": "strided"}, {"distribution": "one_hot"}])
+def test_a_word_that_came_too_early_is_rejected_wherever_it_did(changes: dict[str, Any]) -> None:
+    case = make_case(role="timed").model_copy(update=changes)
+    assert severities([make_observation(case=case, clock=WORD, is_late=True)]) == ["reject"]

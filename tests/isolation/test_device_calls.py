@@ -597,6 +597,17 @@ def test_results_are_poisoned_where_the_worker_says_they_are(world: World) -> No
     assert torch.equal(seen.outputs["y"], expected())
 
 
+def test_a_result_that_lies_in_the_slot_of_its_output_was_copied_there(world: World) -> None:
+    def launch(request: dict[str, Any], told: bytes, scalars: bytes, *, within_s: float) -> Any:
+        world.claims = [result_at(request["outputs"][0]["offset"])]
+        return World.launch(world, request, told, scalars, within_s=within_s)
+
+    results_into(world, world.arena.results_at)
+    assert not call(world, "value").is_copied
+    world.launch = launch  # type: ignore[method-assign]
+    assert call(world, "value").is_copied
+
+
 @pytest.mark.parametrize("shift", [-4, 0])
 def test_a_result_may_be_a_view_of_an_input_and_reach_no_further(world: World, shift: int) -> None:
     def launch(request: dict[str, Any], told: bytes, scalars: bytes, *, within_s: float) -> Any:

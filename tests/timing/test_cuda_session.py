@@ -669,6 +669,22 @@ def test_three_rounds_of_empty_calls_are_tried_before_the_clock_is_given_up() ->
         run(Caller(tamper))
 
 
+@pytest.mark.parametrize(
+    ("name", "numbers", "guards"),
+    [
+        ("eager", range(ROUNDS), ["baselines"]),
+        ("candidate", range(ROUNDS), ["copies"]),
+        ("eager", range(1), []),
+        ("nobody", range(ROUNDS), []),
+    ],
+)
+def test_it_is_told_whose_results_were_copied_on_the_clock(name: str, numbers: range, guards: list[str]) -> None:
+    result = run(Caller(changed(name, *numbers, is_copied=True)))
+    assert [finding.guard for finding in result.findings] == guards
+    assert all("were copied in its time" in finding.message for finding in result.findings)
+    assert counts(result) == {ROUNDS}
+
+
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
@@ -709,6 +725,21 @@ class Memory:
         (worker,) = workers
         worker.kill()
         return f"{worker.name} held it all" if worker.name in self.holders else ""
+
+
+def test_what_a_candidate_may_keep_is_counted_for_the_largest_call_of_its_workers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caller, counted = Caller(judged_out_of_memory), list[int]()
+    memory = Memory(monkeypatch, caller, {"candidate"})
+
+    def take_too_much(workers: Any, call_bytes: int) -> str:
+        counted.append(call_bytes)
+        return memory.take_too_much(workers, call_bytes)
+
+    monkeypatch.setattr(timing_session, "take_too_much", take_too_much)
+    run(caller, largest_call_bytes=1 << 30)
+    assert counted == [1 << 30]
 
 
 @pytest.mark.parametrize("tamper", [without_memory, judged_out_of_memory])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import pytest
 from specimens import make_case, make_task
 
 from robust_kbench.errors import HarnessError, WorkerCrashed
+from robust_kbench.isolation.calling import CONTEXT_BYTES
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import Session
@@ -28,7 +30,7 @@ TASK = make_task()
 SHAPES = ({"rows": 8, "cols": 8}, {"rows": 16, "cols": 8}, {"rows": 32, "cols": 8})
 CASES = [make_case(axes=axes, dtype=dtype, role="timed") for axes in SHAPES for dtype in ("float32", "float16")]
 CONTESTANTS: Any = [SimpleNamespace(name=name, abi="c", warm_up=lambda *_: None) for name in ("candidate", "eager")]
-ARENA_BYTES, CONTEXT_BYTES = 1 << 20, opening_._CONTEXT_BYTES
+ARENA_BYTES = 1 << 20
 
 
 class Arena:
@@ -53,16 +55,21 @@ class Workers:
         self.dtypes, self.is_closed = [], False
         Workers.made.append(self)
 
-    def open(self, contestants: Any, dtypes: Any, at_once: int) -> None:
+    def open(self, contestants: Any, dtypes: Any) -> None:
         self.dtypes = dtypes
         if len(Workers.made) in Workers.fails:
             raise HarnessError("no device")
 
-    def prepare(self, task: Any, cases: Any, is_off: Callable[[], bool]) -> None:
-        assert not is_off()
+    def preparations(self, task: Any, cases: Any, is_off: Callable[[], bool]) -> list[Callable[[], None]]:
+        number = len(Workers.prepared) + 1
         Workers.prepared.append((self, cases))
-        if len(Workers.prepared) in Workers.fails_to_prepare:
-            raise WorkerCrashed("killed")
+
+        def prepare() -> None:
+            assert not is_off()
+            if number in Workers.fails_to_prepare:
+                raise WorkerCrashed("killed")
+
+        return [prepare, lambda: None]
 
     def close(self) -> None:
         self.is_closed = True
@@ -103,11 +110,24 @@ def test_workers_of_every_turn_are_opened_for_all_dtypes_and_taken_once(made: li
     assert opening.take() is None
 
 
-def test_baselines_of_every_turn_are_called_ahead_those_of_the_first_before_all_others(made: list[Workers]) -> None:
+def test_baselines_of_every_turn_are_called_ahead_for_every_case(made: list[Workers]) -> None:
     opening = opened(device(), turns=3)
-    assert opening.take() is made[0]  # type: ignore[comparison-overlap]
-    assert Workers.prepared[0] == (made[0], CASES)
-    assert {id(workers) for workers, _ in Workers.prepared} == {id(workers) for workers in made}
+    taken: Any = opening.take()
+    assert taken is made[0]
+    assert Workers.prepared == [(workers, CASES) for workers in made]
+    opening.close()
+
+
+def test_workers_that_are_opened_when_they_are_needed_are_prepared_for_what_is_due(made: list[Workers]) -> None:
+    opening = opened(device(), turns=0)
+    taken: Any = opening.open_now(CASES[:2])
+    assert taken is made[0]
+    assert Workers.prepared == [(made[0], CASES[:2])]
+    Workers.fails = {2}
+    assert opening.open_now(CASES) is None
+    Workers.fails, Workers.fails_to_prepare = set(), {2}
+    assert opening.open_now(CASES) is None
+    assert [workers.is_closed for workers in made] == [False, True, True]
     opening.close()
 
 
@@ -123,16 +143,14 @@ def test_workers_that_cannot_be_prepared_are_left_to_the_session_that_needs_them
     opening.close()
 
 
-def test_nobody_is_called_ahead_where_that_might_take_more_than_a_quarter_of_the_memory(made: list[Workers]) -> None:
-    needed_bytes = 2 * opening_._FOOTPRINTS_OF_A_CALL * max(case_footprint(TASK, case) for case in CASES)
+def test_as_many_baselines_are_called_at_once_as_have_memory_and_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(6)))
+    needed_bytes = opening_._FOOTPRINTS_OF_A_CALL * max(case_footprint(TASK, case) for case in CASES)
     on = device()
-    opening = opened(on, turns=2)
-    opening._wait()
-    assert len(Workers.prepared) == 2
-    on.free_bytes = lambda: 4 * needed_bytes
-    assert opening._has_room_to_prepare()
-    on.free_bytes = lambda: 4 * needed_bytes - 4
-    assert not opening._has_room_to_prepare()
+    opening = opened(on, turns=0)
+    for calls, at_once in ((0, 1), (3, 3), (9, 6)):
+        on.free_bytes = lambda calls=calls: int(calls * needed_bytes / opening_._SHARE_TO_PREPARE) + 9
+        assert opening._calls_at_once() == at_once
     opening.close()
 
 
@@ -146,8 +164,8 @@ def test_nothing_is_opened_ahead_on_a_processor_or_where_nobody_asks(
     assert made == []
 
 
-def test_only_as_many_are_opened_as_half_of_the_memory_holds(made: list[Workers]) -> None:
-    opening = opened(device(free_bytes=2 * 2 * (ARENA_BYTES + CONTEXT_BYTES)))
+def test_only_as_many_are_opened_as_their_share_of_the_memory_holds(made: list[Workers]) -> None:
+    opening = opened(device(free_bytes=int(2 * (ARENA_BYTES + CONTEXT_BYTES) / opening_._MOST_SHARE) + 9))
     taken: list[Any] = [opening.take(), opening.take()]
     assert taken == [made[0], None]
     assert len(made) == 1
@@ -196,7 +214,7 @@ class TimingSession:
     """The log ratio of each session in turn."""
 
     def __init__(self, task: Any, case: Any, *_: Any, **__: Any) -> None:
-        self.case, self.dtype = case, case.dtype
+        self.case = case
 
     def look_at_the_idle_device(self) -> None:
         """Nobody else is there."""

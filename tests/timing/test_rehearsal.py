@@ -72,6 +72,11 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> tuple[Workers, list[tuple[str, l
     return made, loaded
 
 
+def prepare(made: Workers, *, is_off: bool = False) -> None:
+    for each in made.preparations(load_task("norm/rmsnorm").spec, CASES, lambda: is_off):
+        each()
+
+
 CASES = [
     Case(axes={"rows": 8, "cols": cols}, dtype=dtype, seed=1, role="timed")
     for cols in (16, 32)
@@ -83,7 +88,7 @@ def test_baselines_load_once_and_are_called_for_every_case_and_the_candidate_is_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made, loaded = workers(monkeypatch)
-    made.prepare(load_task("norm/rmsnorm").spec, CASES, lambda: False)
+    prepare(made)
     dtypes: list[FloatDType] = ["float32", "float16"]
     assert sorted(loaded) == [("control", dtypes), ("eager", dtypes)]
     called = {contestant.name: worker.requests for contestant, worker in made._opened}  # type: ignore[attr-defined]
@@ -97,7 +102,7 @@ def test_baselines_load_once_and_are_called_for_every_case_and_the_candidate_is_
 
 def test_nobody_is_called_any_more_when_it_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
     made, loaded = workers(monkeypatch)
-    made.prepare(load_task("norm/rmsnorm").spec, CASES, lambda: True)
+    prepare(made, is_off=True)
     assert len(loaded) == 2
     assert all(worker.requests == [] for _, worker in made._opened)  # type: ignore[attr-defined]
 
@@ -107,4 +112,4 @@ def test_a_baseline_that_cannot_be_called_with_zeros_is_not_used(monkeypatch: py
     broken: Any = made._opened[-1][1]
     broken.answer = Raised(nonce=1, outcome="raised", type="RuntimeError", message="device-side assert", where="")
     with pytest.raises(HarnessError, match="device-side assert"):
-        made.prepare(load_task("norm/rmsnorm").spec, CASES, lambda: False)
+        prepare(made)

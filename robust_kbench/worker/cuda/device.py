@@ -24,6 +24,7 @@ class CudaDevice:
         self.synchronize()  # makes torch's context the current one
         self._driver = Driver()
         self._runtime = runtime.loaded_runtime()
+        self._size: tuple[object, ...] = ()
 
     def open_memory(self, descriptor: int, request: dict[str, Any]) -> Memory:
         """Map the judge's device memory."""
@@ -31,6 +32,9 @@ class CudaDevice:
 
     def prepare(self, abi: str, memory: Memory, request: dict[str, Any]) -> CudaCall:
         """Build the arguments of one call."""
+        if not request["empty"] and self._size != (size := (request["dtype"], *request["axes"])):
+            self._size = size
+            memory.make_room()
         self._poison_free_memory(memory.pool_id)
         return CudaCall(self, abi, memory, request)
 

@@ -20,16 +20,14 @@ class Memory:
         self.size_bytes = size_bytes
         self.address = driver.map(driver.import_memory(descriptor), size_bytes)
         self._bytes = bytes_at(self.address, size_bytes)
-        self._next = self.address + results_at
-        self._free: list[tuple[int, int]] = []
-        """Segments that were given back: sizes and addresses."""
+        self._region = Region(self.address + results_at, self.address + size_bytes)
         self._functions = (
             _ALLOCATE(self._allocate),
             _FREE(self._give_back),
         )  # these live as long as the pool, which calls them
         allocate, free = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in self._functions)
-        allocator = torch._C._cuda_customAllocator(allocate, free)
-        self._pool = torch.cuda.MemPool(allocator)
+        self._allocator = torch._C._cuda_customAllocator(allocate, free)
+        self._pool = torch.cuda.MemPool(self._allocator)
 
     @property
     def end(self) -> int:
@@ -59,6 +57,15 @@ class Memory:
         offset = tensor.data_ptr() - self.address
         return offset if 0 <= offset < self.size_bytes else None
 
+    def make_room(self) -> None:
+        """Have the region be empty, before calls of another size.
+
+        PyTorch's allocator would keep segments of the sizes of earlier calls. Once they fill the region, results would
+        lie elsewhere and be copied, on the clock.
+        """
+        self._pool = torch.cuda.MemPool(self._allocator)  # the former one gives back all that nobody holds
+        torch.cuda.empty_cache()
+
     @contextmanager
     def serving_results(self) -> Iterator[None]:
         """Have PyTorch take what this thread allocates from the region for results, as long as it has room."""
@@ -66,20 +73,46 @@ class Memory:
             yield
 
     def _allocate(self, size_bytes: int, device: int, stream: int) -> int | None:
-        """A segment for PyTorch's allocator: one that was given back, a new one, or memory of the worker's own."""
-        address, size_bytes = self._next, whole_granules(size_bytes)
-        if (found := next((free for free in self._free if free[0] == size_bytes), None)) is not None:
-            self._free.remove(found)
-            return found[1]
-        if address + size_bytes <= self.address + self.size_bytes:
-            self._next += size_bytes
+        """A segment for PyTorch's allocator: a part of the region, or memory of the worker's own."""
+        size_bytes = whole_granules(size_bytes)
+        if (address := self._region.take(size_bytes)) is not None:
             return address
         elsewhere = ctypes.c_uint64()
         code = _library().cuMemAlloc_v2(ctypes.byref(elsewhere), ctypes.c_size_t(size_bytes))
         return None if code else elsewhere.value
 
     def _give_back(self, address: int, size_bytes: int, device: int, stream: int) -> None:
-        self._free.append((whole_granules(size_bytes), address))
+        if not self._region.give_back(address, whole_granules(size_bytes)):
+            _library().cuMemFree_v2(ctypes.c_uint64(address))
+
+
+class Region:
+    """Addresses from `start` to `stop`, of which the first that are free are taken."""
+
+    def __init__(self, start: int, stop: int) -> None:
+        self._start, self._stop = start, stop
+        self._free = [(start, stop)]
+
+    def take(self, size_bytes: int) -> int | None:
+        """Take the first range of so many bytes; None where none is free."""
+        for number, (start, stop) in enumerate(self._free):
+            if stop - start >= size_bytes:
+                self._free[number : number + 1] = [(start + size_bytes, stop)] if stop - start > size_bytes else []
+                return start
+        return None
+
+    def give_back(self, address: int, size_bytes: int) -> bool:
+        """Have a range be free again, as one with those beside it; False where it is none of this region."""
+        if not self._start <= address < self._stop:
+            return False
+        joined = list[tuple[int, int]]()
+        for start, stop in sorted([*self._free, (address, address + size_bytes)]):
+            if joined and joined[-1][1] == start:
+                joined[-1] = joined[-1][0], stop
+            else:
+                joined.append((start, stop))
+        self._free = joined
+        return True
 
 
 class Zeros:
