@@ -208,10 +208,10 @@ def _measure_together(
             random.SystemRandom().shuffle(due)
             sessions = [binding.next_session() for binding in due]
             shared.begin_turn()
-            if len(due) > 1 or shared.workers is not None:
+            if opening.is_shared:
                 shared.start(sessions)
             for number, (binding, session) in enumerate(zip(due, sessions, strict=True)):
-                if not shared.is_well and number + 1 < len(due):
+                if opening.is_shared and not shared.is_well and number + 1 < len(due):
                     shared.start(sessions[number:])
                 _measure_once(binding, session, shared, repeats, measured, is_doubtful)
                 if measured.failure:

@@ -59,6 +59,11 @@ class Opening:
             self._thread = threading.Thread(target=self._open, args=(min(turns_ahead, most),), daemon=True)
             self._thread.start()
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether workers serve all sessions of a turn: those of a CUDA device take longer to open than a session."""
+        return self._device.kind == "cuda"
+
     def take(self) -> Workers | None:
         """Workers that are open, for one turn; the caller closes them. None where there are none."""
         self._wait()
