@@ -96,7 +96,7 @@ class Worker:
         """Whether the judge has ended it to find out how much of a device's memory comes back."""
         self.arena = arena
         """The judge's memory that it maps."""
-        self._spin, self._is_gone = True, False
+        self._spin, self._is_gone, self._is_closed = True, False, False
         self._nonce = 0
         self._patrolled = 0.0
         self._stopped: list[int] = []
@@ -347,7 +347,10 @@ class Worker:
         self._drain_log()
 
     def close(self) -> None:
-        """Kill the worker and release everything that was its own."""
+        """Kill the worker and release everything that was its own. May be called twice."""
+        if self._is_closed:  # its descriptors may be others' by now
+            return
+        self._is_closed = True
         self.kill()
         self._words.release()
         self._control.close()

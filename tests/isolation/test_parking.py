@@ -140,3 +140,16 @@ def test_a_dead_child_owes_its_parent_no_memory(worker: Worker) -> None:
             time.sleep(0.001)
         assert worker._own_bytes(child.pid) == 0
         child.wait()
+
+
+def test_a_worker_that_is_closed_twice_closes_nothing_of_others(submit: Submit, arena: Arena) -> None:
+    device = open_device("cpu")
+    with WarmPool() as pool:
+        built = contestant.build("candidate", submit(BUSY), TASK, ["float32"], device, pool.scratch())
+        worker = built.start(pool, arena, device, "float32")
+        worker.close()
+        others = [os.memfd_create("others") for _ in range(8)]  # the lowest numbers that are free
+        worker.close()
+    for descriptor in others:
+        os.fstat(descriptor)
+        os.close(descriptor)

@@ -281,6 +281,16 @@ def test_all_bindings_share_the_workers_of_a_turn_on_a_device_in_random_order(
     assert len({tuple(key[:2] for key in turn) for turn in by_turn}) > 1  # once in 720^4 it is the same
 
 
+def test_a_single_binding_has_prepared_workers_too(
+    measured: Callable[..., Measured], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "CASES", CASES[:1])
+    measured(device())
+    assert [workers for _, _, workers in TimingSession.log] == Workers.made
+    assert Workers.prepared == [(workers, CASES[:1]) for workers in Workers.made]
+    assert all(workers.is_closed for workers in Workers.made)
+
+
 def test_bindings_are_measured_in_groups_whose_streams_of_values_fit_into_memory(
     measured: Callable[..., Measured],
 ) -> None:
