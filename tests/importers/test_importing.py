@@ -149,11 +149,14 @@ def test_who_gives_up_ends_the_sandbox_and_leaves_no_half_imported_task(
     class Waiting(Sandbox):
         def ask(self, request: Request, *, seconds: int, stop: Event, files: Any = None) -> Report:
             if request.name == "made/later":
+                begun.set()
                 assert stop.wait(60)
                 stopped.append(request.what)
+            assert begun.wait(60)  # one that had not begun would be left out
             return super().ask(request, seconds=seconds, stop=stop, files=files)
 
     stopped: list[str] = []
+    begun = Event()
     monkeypatch.setattr(sandbox, "ask", Waiting().ask)
     later = replace(found, request=found.request.model_copy(update={"name": "made/later"}))
     outcomes = importing.import_all([found, later], tmp_path, seconds=5, with_audit=True, jobs=2)
