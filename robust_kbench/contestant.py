@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from robust_kbench import languages
 from robust_kbench.baselines import COMPILE
 from robust_kbench.devices import Device
-from robust_kbench.errors import WorkerCrashed
+from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerError
 from robust_kbench.isolation.compiled import Compiled
 from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.isolation.process import Worker
@@ -76,15 +76,15 @@ class Contestant:
 
         `memory_bytes`: of its own, where its calls take more than others do. `few_queues`: of a worker that is never
         timed, whose streams on a CUDA device may wait for each other. For the others see `load`. Raises WorkerCrashed
-        or WorkerTimedOut when the submission cannot be imported.
+        or WorkerTimedOut when the submission cannot be imported, HarnessError when the device cannot be opened.
         """
         worker = self.open(pool, arena, device, [dtype], built, memory_bytes)
         if device.kind == "cuda":
             try:
                 worker.open(device.kind, few_queues=few_queues, spin=False, timeout_s=LOAD_TIMEOUT_S)
-            except BaseException:
+            except WorkerError as error:  # no code of a submission has run in it
                 worker.close()
-                raise
+                raise HarnessError(f"a worker cannot open the device: {error}") from None
         self.load(worker, device, [dtype], built, heap_bytes, padding_bytes)
         return worker
 

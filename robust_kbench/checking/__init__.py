@@ -175,7 +175,7 @@ class Checker:
         return min(most, self._lanes_for(dtypes, self._room_bytes, share))
 
     def _lanes_for(self, dtypes: int, call_bytes: int, share: float) -> int:
-        """How many lanes that have a worker of each dtype fit into a share of the device's free memory."""
+        """Count the lanes, each with a worker of each dtype, that a share of the device's free memory holds."""
         return max(
             1, int(share * (self._device.free_bytes() or 0)) // (dtypes * worker_bytes(self._device, call_bytes))
         )

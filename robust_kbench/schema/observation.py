@@ -110,7 +110,7 @@ class Observation:
 
     @property
     def looks_scored(self) -> bool:
-        """Whether its shape, layout and values are those of calls that are scored."""
+        """Tell if its shape, layout and values are those of calls that are scored."""
         return self.case.role == "timed" and self.case.distribution in TIMED_DISTRIBUTIONS
 
     @property

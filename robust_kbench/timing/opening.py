@@ -61,7 +61,7 @@ class Opening:
 
     @property
     def is_shared(self) -> bool:
-        """Whether workers serve all sessions of a turn: those of a CUDA device take longer to open than a session."""
+        """Tell if workers serve all sessions of a turn: those of a CUDA device take longer to open than a session."""
         return self._device.kind == "cuda"
 
     def take(self) -> Workers | None:

@@ -71,7 +71,9 @@ class Workers:
         self._opened = [(contestant, future.result()) for contestant, future in zip(order, opened, strict=True)]
 
     def preparations(self, task: Task, cases: Sequence[Case], is_off: Callable[[], bool]) -> list[Callable[[], None]]:
-        """What has a baseline load, and be called once for each of `cases` with zeros, as long as it is not off.
+        """List calls, each of which has a baseline load, and be called once for each of `cases` with zeros.
+
+        They do nothing more as soon as `is_off`.
 
         All that it compiles and loads in first calls is there then. Several may run at once. Each raises WorkerError,
         or HarnessError where the baseline raises something: these workers are of no use then.
@@ -80,6 +82,8 @@ class Workers:
         calls = [rehearsal_of(task, case) for case in cases]
 
         def prepare(contestant: Contestant, worker: Worker) -> None:
+            if is_off():
+                return
             self._load(contestant, worker, dtypes, 0)
             self._prepared.add(contestant.name)
             for request in calls:
