@@ -59,7 +59,7 @@ from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.calibration import CLOCK_ERROR_NS
 from robust_kbench.timing.floor import task_floor
 from robust_kbench.timing.measure import Measured, measure, schedule_spots
-from robust_kbench.timing.opening import SHARE_BESIDE_FEW, Opening
+from robust_kbench.timing.opening import SHARE_BESIDE_FEW, SHARE_BESIDE_MANY, Opening
 from robust_kbench.timing.plan import plan_for
 from robust_kbench.timing.spot_checks import Schedule
 
@@ -221,7 +221,7 @@ class _Run:
                 turns = 0 if self._tier == "final" else plan_for(self._tier, self._device.kind).sessions
                 opening = Opening(
                     self._task.spec, contestants, suite.timed, self._pool, self._device, turns_ahead=turns,
-                    **({} if self._submission.file.language == "triton" else {"share": SHARE_BESIDE_FEW}),
+                    share=SHARE_BESIDE_MANY if self._submission.file.language == "triton" else SHARE_BESIDE_FEW,
                 )  # fmt: skip
                 stack.callback(opening.close)
                 ahead = contestants, opening

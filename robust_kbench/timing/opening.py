@@ -22,7 +22,7 @@ from robust_kbench.schema.task import Task
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.workers import Workers
 
-_MOST_SHARE, SHARE_BESIDE_FEW = 0.4, 0.6
+SHARE_BESIDE_MANY, SHARE_BESIDE_FEW = 0.4, 0.6
 """Of the device's free memory: beside many workers that compile and check, and beside few (see checking)."""
 _SHARE_TO_PREPARE, _FOOTPRINTS_OF_A_CALL = 0.1, 6
 """Share of the device's memory for calls ahead, and how many times what it takes and returns a baseline may need."""
@@ -40,7 +40,7 @@ class Opening:
         device: Device,
         *,
         turns_ahead: int = 0,
-        share: float = _MOST_SHARE,
+        share: float = SHARE_BESIDE_MANY,
     ) -> None:
         """`turns_ahead`: begin to open the workers of so many turns now, in a thread, in a `share` of the memory."""
         self._contestants, self._pool, self._device = contestants, pool, device

@@ -165,7 +165,7 @@ def test_nothing_is_opened_ahead_on_a_processor_or_where_nobody_asks(
 
 
 def test_only_as_many_are_opened_as_their_share_of_the_memory_holds(made: list[Workers]) -> None:
-    opening = opened(device(free_bytes=int(2 * (ARENA_BYTES + CONTEXT_BYTES) / opening_._MOST_SHARE) + 9))
+    opening = opened(device(free_bytes=int(2 * (ARENA_BYTES + CONTEXT_BYTES) / opening_.SHARE_BESIDE_MANY) + 9))
     taken: list[Any] = [opening.take(), opening.take()]
     assert taken == [made[0], None]
     assert len(made) == 1
