@@ -26,7 +26,7 @@ from robust_kbench.checking import CASE_TIMEOUT_S, Checker
 from robust_kbench.checking.knock_out import knock_out
 from robust_kbench.checking.results import position_in, status_of, worst_of_each
 from robust_kbench.contestant import Contestant, build
-from robust_kbench.devices import Device, machine, open_device
+from robust_kbench.devices import Device, machine, open_device, shares
 from robust_kbench.devices.limits import Limits, known_limits, measured_again
 from robust_kbench.errors import BuildError, HarnessError, KBenchError, SpecError, Unsupported, UsageError
 from robust_kbench.guards import floor
@@ -59,7 +59,7 @@ from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing.calibration import CLOCK_ERROR_NS
 from robust_kbench.timing.floor import task_floor
 from robust_kbench.timing.measure import Measured, measure, schedule_spots
-from robust_kbench.timing.opening import SHARE_BESIDE_FEW, SHARE_BESIDE_MANY, Opening
+from robust_kbench.timing.opening import Opening
 from robust_kbench.timing.plan import plan_for
 from robust_kbench.timing.spot_checks import Schedule
 
@@ -179,6 +179,7 @@ class _Run:
         self._outcome = _Outcome()
         self._seen: list[Observation] = []
         self._spots: Schedule | None = None
+        self._opening: Opening | None = None
 
     def record(self) -> RunRecord:
         """Run all stages and write down how they ended."""
@@ -199,7 +200,9 @@ class _Run:
 
     def _judge_what_was_seen(self) -> None:
         """Let wrong answers, and what guards object to, stand in spite of an error of ours that came after them."""
-        if any(case.status not in ("passed", "not_checked") for case in self._outcome.cases):
+        searched = self._outcome.search.minimal if self._outcome.search else None
+        cases = [*self._outcome.cases, *([searched] if searched else [])]
+        if any(case.status not in ("passed", "not_checked") for case in cases):
             self._end(*self._judged())
         self._guard()
 
@@ -214,22 +217,27 @@ class _Run:
         suite = self._draw(candidate)
         is_timed = self._only_case is None and candidate.execution == "native"
         with ExitStack() as stack:
-            ahead: tuple[list[Contestant], Opening | None] | None = None
+            contestants: list[Contestant] = []
             if is_timed and self._device.kind == "cuda":
-                contestants = self._contestants(candidate)
-                # Not at tier final, which needs the device's memory for a large case before that.
-                turns = 0 if self._tier == "final" else plan_for(self._tier, self._device.kind).sessions
-                opening = Opening(
-                    self._task.spec, contestants, suite.timed, self._pool, self._device, turns_ahead=turns,
-                    share=SHARE_BESIDE_MANY if self._submission.file.language == "triton" else SHARE_BESIDE_FEW,
-                )  # fmt: skip
-                stack.callback(opening.close)
-                ahead = contestants, opening
+                with machine_lock.busy():
+                    contestants = self._contestants(candidate)
+                    self._opening = self._open_ahead(contestants, suite)
+                stack.callback(self._opening.close)
                 self._spots = schedule_spots(self._task.spec, contestants, suite.timed, self._tier, self._device)
             self._check(candidate, suite)
             if self._outcome.status is Status.PASSED and is_timed:
-                self._time(suite, *(ahead or (self._contestants(candidate), None)))
+                self._time(suite, contestants or self._contestants(candidate))
         self._guard()
+
+    def _open_ahead(self, contestants: Sequence[Contestant], suite: Suite) -> Opening:
+        """Begin to open the workers of the timing."""
+        # Not at tier final, which needs the device's memory for a large case before that.
+        turns = 0 if self._tier == "final" else plan_for(self._tier, self._device.kind).sessions
+        is_beside_many = self._submission.file.language == "triton"
+        return Opening(
+            self._task.spec, contestants, suite.timed, self._pool, self._device, turns_ahead=turns,
+            share=shares.OPENING_BESIDE_MANY if is_beside_many else shares.OPENING_BESIDE_FEW,
+        )  # fmt: skip
 
     def _candidate(self) -> Contestant:
         if self._built is not None:
@@ -266,28 +274,39 @@ class _Run:
         return case.model_copy(update={"role": "check"})
 
     def _check(self, candidate: Contestant, suite: Suite) -> None:
-        with self._watch.measure("check"), machine_lock.busy(), self._checker(candidate) as checker:
+        with self._watch.measure("check"), machine_lock.busy():
             try:
-                self._check_in_full(candidate, suite, checker)
+                with self._checker(candidate) as checker:
+                    try:
+                        self._check_in_full(candidate, suite, checker)
+                    finally:
+                        self._outcome.layers = checker.layers
+                        self._seen += checker.checked.seen
+                        if self._device.kind == "cuda":  # workers of the timing need the memory
+                            torch.cuda.empty_cache()
+                self._end(*self._judged(), checker.checked.log)
             finally:
-                self._outcome.layers = checker.layers
-                self._seen += checker.checked.seen
-                if self._device.kind == "cuda":  # workers of the timing need the memory
-                    torch.cuda.empty_cache()
-        self._end(*self._judged(), checker.checked.log)
+                if self._opening is not None and self._outcome.status is not Status.PASSED:
+                    self._opening.close()  # as long as nobody else measures
 
     def _check_in_full(self, candidate: Contestant, suite: Suite, checker: Checker) -> None:
         is_searched = self._only_case is None and self._device.starts_at_once > 1
         checker.expect(suite.checked)
-        with ThreadPoolExecutor(2) as beside:
-            # In a thread of its own where all is judged side by side: most of it is waiting for the worker.
-            ahead = beside.submit(self._search_ahead, candidate, checker) if is_searched else None
-            if self._spots is not None and self._submission.file.language == "triton":
-                beside.submit(checker.compile_ahead, self._to_compile(suite))
-            try:
-                checker.check(suite.checked, self._progress)
-            finally:
-                self._outcome.cases = sorted(checker.checked.results, key=position_in(suite))
+        ahead: Future[Search | None] | None = None
+        try:
+            with ThreadPoolExecutor(2) as beside:
+                # In a thread of its own where all is judged side by side: most of it is waiting for the worker.
+                ahead = beside.submit(self._search_ahead, candidate, checker) if is_searched else None
+                if self._spots is not None and self._submission.file.language == "triton":
+                    beside.submit(checker.compile_ahead, self._to_compile(suite))
+                try:
+                    checker.check(suite.checked, self._progress)
+                finally:
+                    self._outcome.cases = sorted(checker.checked.results, key=position_in(suite))
+        except Exception:
+            if ahead is not None and ahead.exception() is None:  # an error of ours does not undo what it has found
+                self._outcome.search = ahead.result()
+            raise
         if self._only_case is None:
             is_right = all(case.status == "passed" for case in self._outcome.cases)
             self._outcome.search = ahead.result() if ahead and is_right else self._search(candidate, checker)
@@ -310,6 +329,7 @@ class _Run:
         return Checker(
             self._task.spec, candidate,
             judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, tier=self._tier,
+            **({"make_room": self._opening.give_up} if self._opening else {}),
         )  # fmt: skip
 
     def _to_compile(self, suite: Suite) -> list[Case]:
@@ -368,14 +388,14 @@ class _Run:
             baselines = [self._build_baseline(each) for each in baselines_for(self._task, self._tier)]
             return [candidate, *baselines, *self._control(baselines)]
 
-    def _time(self, suite: Suite, contestants: Sequence[Contestant], opening: Opening | None) -> None:
+    def _time(self, suite: Suite, contestants: Sequence[Contestant]) -> None:
         measured = Measured()
         try:
             with self._watch.measure("timing"):
                 measure(
                     self._task.spec, contestants, suite.timed, self._tier,
                     judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
-                    is_doubtful=guards.needs_confirmation, opening=opening, measured=measured,
+                    is_doubtful=guards.needs_confirmation, opening=self._opening, measured=measured,
                     spots=self._spots,
                 )  # fmt: skip
         finally:

@@ -21,8 +21,9 @@ from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import make_zeros
 from robust_kbench.checking.attempt import Attempt
 from robust_kbench.checking.crew import Crew
+from robust_kbench.checking.room import Room
 from robust_kbench.contestant import Contestant
-from robust_kbench.devices import Device, machine
+from robust_kbench.devices import Device, machine, shares
 from robust_kbench.errors import KBenchError
 from robust_kbench.isolation.calling import worker_bytes
 from robust_kbench.isolation.calls import case_footprint
@@ -44,8 +45,6 @@ LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
 _MOST_LANES, _MOST_AHEAD, _CORES_FOR_ONE_AHEAD, _THREADS_BESIDE_COMPILERS = 4, 4, 4, 2
-_SHARE_OF_CHECKS, _SHARE_OF_THE_SEARCH, _SHARE_AHEAD = 0.2, 0.1, 0.2
-"""Of the device's free memory. The workers that are opened for the timing have the rest, see timing.opening."""
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 
@@ -94,8 +93,12 @@ class Checker:
         device: Device,
         watch: Stopwatch,
         tier: Tier,
+        make_room: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Any tier but quick runs small cases of an emulated kernel under the checker; failing ones always are."""
+        """Any tier but quick runs small cases of an emulated kernel under the checker; failing ones always are.
+
+        `make_room`: see checking.room.
+        """
         self._task, self._contestant, self._judge, self._watch = task, contestant, judge, watch
         self._pool, self._device = pool, device
         self._searches_defects = tier != "quick"
@@ -103,7 +106,7 @@ class Checker:
         self._timeout_s = CASE_TIMEOUT_S[contestant.execution]
         if self._compiles:
             self._timeout_s = max(self._timeout_s, _COMPILING_TIMEOUT_S)
-        self._crews: list[Crew] = []
+        self._room = Room(make_room)
         self._crew, self._other_crew = self._crew_of_its_own(), self._crew_of_its_own()
         related = RELATED_CASES[tier] if contestant.execution == "native" else 1
         self._due = {(dtype, prop): related for dtype in contestant.built for prop in range(len(task.properties))}
@@ -111,14 +114,12 @@ class Checker:
         self._room_bytes = 0
         self._this_thread, self._lane_numbers = threading.local(), itertools.count()
 
-    def _crew_of_its_own(self, *, suspects_others: bool = True) -> Crew:
-        """Workers that share nothing with other crews; `suspects_others`: of keeping the device's memory from them."""
-        crew = Crew(
+    def _crew_of_its_own(self, room: Room | None = None) -> Crew:
+        """Workers that share nothing with other crews but the device's memory."""
+        return Crew(
             self._task, self._contestant, self._pool, self._device, self._timeout_s, self._watch,
-            aside=self._others_judge, others=self._crews if suspects_others else (),
+            aside=self._others_judge, room=room or self._room,
         )  # fmt: skip
-        self._crews.append(crew)
-        return crew
 
     def __enter__(self) -> Self:
         return self
@@ -155,7 +156,7 @@ class Checker:
             for each in todo:
                 self._work_off(each, 0, len(cases), progress)
             return
-        lanes = self._lanes(len(dtypes), _SHARE_OF_CHECKS)
+        lanes = self._lanes(len(dtypes), shares.CHECKS)
         with (
             _few_threads_for_torch(is_due=lanes > 1) as adapt,
             ThreadPoolExecutor(at_once * lanes, "", adapt) as threads,
@@ -205,7 +206,7 @@ class Checker:
     @contextmanager
     def _others_judge(self) -> Iterator[None]:
         """Let another thread judge; only one does so at a time."""
-        if not self._judging.locked():
+        if self._room.is_short or not self._judging.locked():
             yield
             return
         self._judging.release()
@@ -219,7 +220,8 @@ class Checker:
 
         Beside `check`, in workers of its own. What comes of it says nothing: each call is made again and judged.
         """
-        crew = self._crew_of_its_own(suspects_others=False)  # a call that says nothing ends nobody's work
+        crew = self._crew_of_its_own(Room())  # a call that says nothing ends nobody's work
+        self._room.crews.append(crew)  # others may end its own
         todo = deque(cases)
 
         def work_off(lane: int) -> None:
@@ -231,17 +233,18 @@ class Checker:
                         todo.clear()  # a kernel that hangs would cost as much each time
 
         call_bytes = max(case_footprint(self._task, case) for case in cases)
-        lanes = self._lanes_for(len({case.dtype for case in cases}), call_bytes, _SHARE_AHEAD)
+        lanes = self._lanes_for(len({case.dtype for case in cases}), call_bytes, shares.COMPILING_AHEAD)
         lanes = min(lanes, len(cases), _MOST_AHEAD, max(1, len(os.sched_getaffinity(0)) // _CORES_FOR_ONE_AHEAD))
         try:
             crew.reserve(call_bytes)
             with ThreadPoolExecutor(lanes) as threads:
                 list(threads.map(work_off, range(lanes)))
         finally:
-            crew.close()
+            with self._judging:  # nobody looks for the device's memory meanwhile
+                crew.close()
 
     def _is_called_ahead(self, crew: Crew, case: Case) -> bool:
-        if any(result.status != "passed" for result in self.checked.results):
+        if self._room.is_short or any(result.status != "passed" for result in self.checked.results):
             return False
         try:
             # Scalars are drawn, and must not be those of a call that is judged later.
@@ -267,7 +270,7 @@ class Checker:
     @property
     def lanes(self) -> int:
         """Number of threads that should call `judge_beside` at once."""
-        return self._lanes(len(self._contestant.built), _SHARE_OF_THE_SEARCH)
+        return self._lanes(len(self._contestant.built), shares.SEARCH)
 
     def check_large(self, case: Case) -> None:
         """Judge a case that fills the memory, in a worker of its own, or say into `checked` why it cannot be run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from robust_kbench.languages.built import Built
 from robust_kbench.oracle.properties import Relation
 from robust_kbench.oracle.verdict import Judge, Limits
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.observation import Observation, Repetition
 from robust_kbench.schema.record import CaseResult
 from robust_kbench.schema.task import Task
 from robust_kbench.stopwatch import Stopwatch
@@ -79,10 +80,16 @@ class Attempt:
         if self.is_right:
             first, second = self.seen[:2]
             with self._watch.measure("judging"):
-                compared = repetition.compare(self._task, first.outputs, second.outputs, self._limits)
+                compared = self._compared(first, second, self._limits)
                 if compared.ratio:
-                    compared = repetition.compare(self._task, first.outputs, second.outputs, self._wide_limits())
+                    compared = self._compared(first, second, self._wide_limits())
             self.seen[1] = replace(second, repetition=compared)
+
+    def _compared(self, first: Observation, second: Observation, limits: Limits) -> Repetition:
+        """Compare two answers where they are, or on the host if a device has too little memory for that."""
+        with suppress(RuntimeError):
+            return repetition.compare(self._task, first.outputs, second.outputs, limits)
+        return repetition.compare(self._task, _on_the_host(first.outputs), _on_the_host(second.outputs), limits)
 
     def relate(self, relation: Relation) -> None:
         """Call on related inputs and hold the answers to each other. If they do not fit, the case is incorrect."""
@@ -91,7 +98,7 @@ class Attempt:
             observation = self.seen[0] if inputs is self.inputs else self._call(inputs, *self._plain)
             if self._is_lost(observation, inputs):
                 return
-            answers.append(observation.outputs)
+            answers.append(_on_the_host(observation.outputs))
         with self._watch.measure("judging"):
             problem = relation.violation(answers, self._limits)
             if problem:
@@ -114,7 +121,9 @@ class Attempt:
             observation = self._call(inputs, *self._plain)
             if self._is_lost(observation, inputs):
                 return False
-            if any(not torch.equal(observation.outputs[name], tensor) for name, tensor in answer.items()):
+            if any(
+                not torch.equal(observation.outputs[name].to(tensor.device), tensor) for name, tensor in answer.items()
+            ):
                 return True
         return False
 
@@ -160,3 +169,7 @@ class Attempt:
         observation = self._calls.call(self._case, inputs, built, mode)
         self.seen.append(observation)
         return observation
+
+
+def _on_the_host(outputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: tensor.to("cpu") for name, tensor in outputs.items()}

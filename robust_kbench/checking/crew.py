@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import undefined
+from robust_kbench.checking.room import Room
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.emulation import Mode
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from robust_kbench.isolation.device_calls import Aside
 
 _ROOM = 2  # an arena of twice the size that a call needs, so that no address is foretold
+_MOST_ENDED = 4
+"""How often a call is made anew whose worker the judge has ended."""
+_SHORTAGE = "out of memory", "outofmemory"
 
 
 class _EndedByTheJudge(Exception):
@@ -56,14 +59,17 @@ class Crew:
         watch: Stopwatch,
         memory_bytes: int = 0,
         aside: Aside = nullcontext,
-        others: Sequence[Crew] = (),
+        room: Room | None = None,
     ) -> None:
-        """`others`: crews of the same contestant, whose workers may hold a device's memory, too."""
-        self._others = others
+        """`room`: what it shares with other crews of the same contestant."""
+        self._room = room or Room()
+        self._room.crews.append(self)
         self._task, self._contestant, self._pool, self._device, self._watch = task, contestant, pool, device, watch
         self._timeout_s, self._memory_bytes, self._aside = timeout_s, memory_bytes, aside
         self._workers: dict[tuple[FloatDType, Path, int], Worker] = {}
         self._rooms_bytes: dict[tuple[FloatDType, Path, int], int] = {}
+        self._called: list[Worker] = []
+        """Workers that some thread is calling."""
         self._this_thread = threading.local()
         self._arena: Slots | None = None
         self._room_bytes = 0
@@ -91,22 +97,41 @@ class Crew:
     def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
         """One call of `built`; a worker that did not survive it is gone. Raises Unsupported, or HarnessError.
 
-        It is made again once where the device was short of memory and nobody is to blame, or where another thread has
-        ended its worker because of that.
+        It is made again where another thread has ended its worker, in search of the device's memory. Where that is
+        short, and nobody is to blame, it is made again alone: without workers that are opened for later, and without
+        any other.
         """
-        problem = ""
-        for _ in range(2):
+        ended = 0
+        while True:
+            is_alone = self._room.is_short
             try:
-                return self._call(case, inputs, built, mode)
+                seen = self._call(case, inputs, built, mode)
+                if is_alone or not self._lacks_memory(seen):
+                    return seen
             except _EndedByTheJudge:
-                problem = "its worker was ended twice, in search of the device's memory"
+                ended += 1
+                if ended == _MOST_ENDED:
+                    problem = f"its worker was ended {ended} times, in search of the device's memory"
+                    raise HarnessError(f"{case}: {problem}") from None
+                continue
             except RuntimeError as error:  # of PyTorch, or of the driver
                 if self._device.kind == "cpu" or not is_short(case_footprint(self._task, case)):
                     raise
+                if self._room.make_room():
+                    continue
                 if (blamed := self._who_keeps_the_memory(case, built)) is not None:
                     return blamed
-                problem = f"the device has too little memory to judge this case on: {error}"
-        raise HarnessError(f"{case}: {problem}")
+                if is_alone:
+                    problem = f"the device has too little memory to judge this case on: {error}"
+                    raise HarnessError(f"{case}: {problem}") from None
+            self._room.make_room()
+            self._room.run_short()
+
+    def _lacks_memory(self, seen: Observation) -> bool:
+        """Tell if a kernel says that it has found no memory on a device. Others of ours may have had it."""
+        words = f"{seen.message} {seen.log}".lower()
+        is_lost = seen.ending in ("raised", "crashed")
+        return self._device.kind == "cuda" and is_lost and any(sign in words for sign in _SHORTAGE)
 
     def _call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
         self.reserve(case_footprint(self._task, case))
@@ -118,9 +143,15 @@ class Crew:
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
         self.layers = worker.layers
+        if self._room.is_short:
+            self._room.clear(but=worker)
         caller = open_caller(self._device, self._task, self._arena, timeout_s=self._timeout_s, aside=self._aside)
         emulated: dict[str, Any] = {} if mode is None else {"emulation": mode}
-        seen = caller.call(worker, self._contestant.abi, case, inputs, **emulated)
+        self._called.append(worker)
+        try:
+            seen = caller.call(worker, self._contestant.abi, case, inputs, **emulated)
+        finally:
+            self._called.remove(worker)
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         # A worker without the emulator has nothing to report: `unsupported` in a forged answer would be a way out.
         if seen.reports and built.execution == "emulated":
@@ -138,15 +169,22 @@ class Crew:
 
         Other threads may be waiting for some of them, and make their calls again.
         """
-        workers = [
-            worker
-            for each in {id(crew): crew for crew in (self, *self._others)}.values()
-            for worker in list(each._workers.values())
-        ]
+        workers = self._room.workers
         log = "\n".join(worker.log for worker in workers)
         problem = take_too_much(workers, case_footprint(self._task, case))
         self._drop(case.dtype, built.path, self._lane)
         return Observation(case, "crashed", problem, log) if problem else None
+
+    @property
+    def workers(self) -> list[Worker]:
+        """Workers of all dtypes and lanes."""
+        return list(self._workers.values())
+
+    def end_idle(self, but: Worker | None = None) -> None:
+        """End workers that no thread is calling; `but`: one that stays."""
+        for key, worker in list(self._workers.items()):
+            if worker is not but and worker not in self._called:
+                self._drop(*key)
 
     def has_worker(self, dtype: FloatDType) -> bool:
         """Tell if any worker of `dtype` is alive in the lane of this thread."""

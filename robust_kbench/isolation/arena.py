@@ -77,6 +77,10 @@ class Slots:
         """The memory of one of several workers: this one, which all share, or another of the same size."""
         return self
 
+    def wipe(self) -> None:
+        """Fill it with zeros."""
+        self._bytes.zero_()
+
     def close(self) -> None:
         """Let go of the memory."""
         raise NotImplementedError

@@ -52,6 +52,11 @@ class DeviceArena(Slots):
         """Memory of its own: what a worker leaves running on the device must not reach another's."""
         return DeviceArena(*self._sizes)
 
+    def wipe(self) -> None:
+        """Fill it with zeros, and wait for that: the words of the gate are read by other contexts, too."""
+        self._bytes.zero_()
+        torch.cuda.synchronize()
+
     @property
     def words(self) -> torch.Tensor:
         """The words of the gate, as bytes."""

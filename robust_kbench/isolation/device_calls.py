@@ -88,7 +88,7 @@ class DeviceCaller(Placing):
         gate: Gate | None = None,
         aside: Aside = nullcontext,
     ) -> None:
-        """`place`: the kind of device on which the judge wants answers of timed calls; `gate`: not this process's.
+        """`place`: the kind of device on which the judge wants answers; `gate`: not this process's.
 
         `aside`: entered while a worker's host is waited for, and nothing of the judge's is in use.
         """
@@ -340,7 +340,6 @@ class DeviceCaller(Placing):
         stopped: memory that is read twice can be right for one and late for the other.
         """
         case = call.case
-        place = self._judging_place if case.role == "timed" else "cpu"
         changed, overruns = self._damage(call)
         has_changed = opened.changed()
         self._gate.settle()
@@ -355,7 +354,7 @@ class DeviceCaller(Placing):
         return Observation(
             case=case,
             ending="returned",
-            outputs=self._answer(call, outputs, place),
+            outputs=self._answer(call, outputs, self._judging_place),
             problems=tuple(call.problems),
             changed_inputs=tuple(changed),
             overruns=overruns,

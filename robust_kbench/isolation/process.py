@@ -97,6 +97,7 @@ class Worker:
         self.arena = arena
         """The judge's memory that it maps."""
         self._spin, self._is_gone, self._is_closed = True, False, False
+        self._ending = threading.RLock()  # one thread may kill what another one has called, and closes
         self._nonce = 0
         self._patrolled = 0.0
         self._stopped: list[int] = []
@@ -332,8 +333,11 @@ class Worker:
 
     def kill(self) -> None:
         """End the worker and all that it has started; returns when they are gone."""
-        if self._is_gone:  # its process ids may be others' by now
-            return
+        with self._ending:
+            if not self._is_gone:  # else its process ids may be others' by now
+                self._kill()
+
+    def _kill(self) -> None:
         if "pid namespace" in self.layers:
             processes.send([self._init], signal.SIGKILL)  # and with it, at once, whatever lives in its namespace
         else:
@@ -348,10 +352,11 @@ class Worker:
 
     def close(self) -> None:
         """Kill the worker and release everything that was its own. May be called twice."""
-        if self._is_closed:  # its descriptors may be others' by now
-            return
-        self._is_closed = True
-        self.kill()
+        with self._ending:
+            if self._is_closed:  # its descriptors may be others' by now
+                return
+            self._is_closed = True
+            self.kill()
         self._words.release()
         self._control.close()
         self._channel.close()

@@ -94,35 +94,36 @@ def measure(
     distributions = Deal(task.distributions, len(cases), plan.sessions, is_single=tier == "quick")
     largest_call_bytes = max(spot_checks.footprint(task, case) for case in cases)
     spots = spots or schedule_spots(task, contestants, cases, tier, device)
-    with closing(opening or Opening(task, contestants, cases, pool, device)) as opening:
+    prepared = opening or Opening(task, contestants, cases, pool, device)
 
-        def session(number: int, bank: Bank, turn: int, ways: Mapping[str, Way] | None) -> TimingSession:
-            return TimingSession(
-                task, cases[number], contestants, plan,
-                judge=judge, bank=bank, pool=pool, device=device, arena=opening.arena, watch=watch,
-                timeout_s=_CALL_TIMEOUT_S,
-                is_first=turn == 0,
-                known_ways=ways,
-                distributions=distributions.of(number, turn),
-                spots=spots.take(number, turn),
-                largest_call_bytes=largest_call_bytes,
-            )  # fmt: skip
+    def session(number: int, bank: Bank, turn: int, ways: Mapping[str, Way] | None) -> TimingSession:
+        return TimingSession(
+            task, cases[number], contestants, plan,
+            judge=judge, bank=bank, pool=pool, device=device, arenas=prepared.arenas, watch=watch,
+            timeout_s=_CALL_TIMEOUT_S,
+            is_first=turn == 0,
+            known_ways=ways,
+            distributions=distributions.of(number, turn),
+            spots=spots.take(number, turn),
+            largest_call_bytes=largest_call_bytes,
+        )  # fmt: skip
 
-        with machine_lock.quiet():
-            done = 0
-            for group in _groups(task, cases, device):
-                progress("timed bindings", done, len(cases))
-                bindings = [
-                    _Binding(cases[number], plan, partial(session, number, _bank(task, cases[number], device)))
-                    for number in group
-                ]
-                _measure_together(bindings, opening, _REPEATS[tier], measured, is_doubtful)
-                if measured.failure:
-                    break
-                done += len(group)
-            progress("timed bindings", len(cases), len(cases))
-        if measured.loaded_sessions:
-            measured.findings.append(_busy_machine(measured.loaded_sessions))
+    prepared.wait()  # else it would be at work beside what is timed here, or in another evaluation
+    with machine_lock.quiet(), closing(prepared):
+        done = 0
+        for group in _groups(task, cases, device):
+            progress("timed bindings", done, len(cases))
+            bindings = [
+                _Binding(cases[number], plan, partial(session, number, _bank(task, cases[number], device)))
+                for number in group
+            ]
+            _measure_together(bindings, prepared, _REPEATS[tier], measured, is_doubtful)
+            if measured.failure:
+                break
+            done += len(group)
+        progress("timed bindings", len(cases), len(cases))
+    if measured.loaded_sessions:
+        measured.findings.append(_busy_machine(measured.loaded_sessions))
     measured.findings = _distinct(measured.findings)
     return measured
 
@@ -253,22 +254,25 @@ class _Shared:
         return self.workers is not None and self.workers.are_well
 
     def start(self, sessions: Sequence[TimingSession]) -> None:
-        """Have them load what they need, after each session has looked at the idle device.
+        """Have them load what they need, after each session has looked at the idle device, and draw values meanwhile.
 
         They start anew if they are not all alive.
         """
-        with ThreadPoolExecutor(_DRAWING_THREADS) as threads:
-            for session in _within_room(sessions):
-                session.draw_ahead(threads)
-            self._end_former()
-            if self.workers is not None and not self.workers.are_well:
-                self.close()
+
+        def draw_ahead() -> None:
+            with ThreadPoolExecutor(_DRAWING_THREADS) as threads:
+                for session in _within_room(sessions):
+                    session.draw_ahead(threads)
+
+        self._end_former()
+        if self.workers is not None and not self.workers.are_well:
+            self.close()
         if self.workers is None:
             self.workers = self._opening.open_now([session.case for session in sessions])
         for session in sessions:
             session.look_at_the_idle_device()
         dtypes = list(dict.fromkeys(session.case.dtype for session in sessions))
-        self.workers = sessions[0].start(self.workers, dtypes)
+        self.workers = sessions[0].start(self.workers, dtypes, meanwhile=draw_ahead)
 
     def run(self, session: TimingSession) -> SessionResult:
         """Run a session with these workers, or with its own where one of these has died."""

@@ -7,29 +7,33 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 
+from robust_kbench import machine_lock
 from robust_kbench.contestant import Contestant
-from robust_kbench.devices import Device
-from robust_kbench.isolation.arena import Slots
+from robust_kbench.devices import Device, machine, shares
 from robust_kbench.isolation.calling import CONTEXT_BYTES, open_arena
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Task
 from robust_kbench.timing import spot_checks
+from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.workers import Workers
 
-SHARE_BESIDE_MANY, SHARE_BESIDE_FEW = 0.4, 0.6
-"""Of the device's free memory: beside many workers that compile and check, and beside few (see checking)."""
-_SHARE_TO_PREPARE, _FOOTPRINTS_OF_A_CALL = 0.1, 6
-"""Share of the device's memory for calls ahead, and how many times what it takes and returns a baseline may need."""
+_FOOTPRINTS_OF_A_CALL = 6
+"""How many times what it takes and returns a baseline may need."""
+_HOST_BYTES_OF_A_CALL = 3 << 30
+"""Memory of the host that a baseline may need, which may compile."""
 
 
 class Opening:
-    """The arena of all timed calls, and the workers of the first turns, as far as memory allows."""
+    """The arenas of all timed calls, and the workers of the first turns, as far as memory allows.
+
+    What is opened ahead can be given up at any time, see `give_up`: whoever needs it later opens it then.
+    """
 
     def __init__(
         self,
@@ -40,23 +44,23 @@ class Opening:
         device: Device,
         *,
         turns_ahead: int = 0,
-        share: float = SHARE_BESIDE_MANY,
+        share: float = shares.OPENING_BESIDE_MANY,
     ) -> None:
         """`turns_ahead`: begin to open the workers of so many turns now, in a thread, in a `share` of the memory."""
         self._contestants, self._pool, self._device = contestants, pool, device
         self._task, self._cases = task, cases
         self._dtypes = list(dict.fromkeys(case.dtype for case in cases))
         size_bytes = max(spot_checks.footprint(task, case) for case in cases)
-        self.arena: Slots = open_arena(device, size_bytes, device.pool_bytes)
-        self._is_closed = self._is_stopped = False
-        self._workers: list[Workers] = []
+        self.arenas = Arenas(open_arena(device, size_bytes, device.pool_bytes))
+        self._is_closed = self._is_given_up = self._cannot_prepare = False
+        self._ahead: list[Workers] = []
+        """Those that are opened ahead and that nobody has taken, prepared or not."""
         self._thread: threading.Thread | None = None
         if turns_ahead and device.kind == "cuda":
             for contestant in contestants:  # in this thread: a warm process dies with the one that has started it
                 contestant.warm_up(pool, device, self._dtypes[0])
-            share_bytes = int(share * (device.free_bytes() or 0))
-            most = share_bytes // (len(contestants) * (self.arena.size_bytes + CONTEXT_BYTES))
-            self._thread = threading.Thread(target=self._open, args=(min(turns_ahead, most),), daemon=True)
+            turns = min(turns_ahead, self._most_turns(share))
+            self._thread = threading.Thread(target=self._open_ahead, args=(turns,), daemon=True)
             self._thread.start()
 
     @property
@@ -64,40 +68,75 @@ class Opening:
         """Tell if workers serve all sessions of a turn: those of a CUDA device take longer to open than a session."""
         return self._device.kind == "cuda"
 
-    def take(self) -> Workers | None:
-        """Workers that are open, for one turn; the caller closes them. None where there are none."""
-        self._wait()
-        return self._workers.pop(0) if self._workers else None
-
-    def close(self) -> None:
-        """End the workers that nobody has taken, and give the arena back. May be called twice."""
-        self._is_stopped = True
-        self._wait()
-        for workers in self._workers:
-            workers.close()
-        self._workers.clear()
-        if not self._is_closed:
-            self._is_closed = True
-            self.arena.close()
-
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Wait until nothing is being opened or called ahead. Due before anything is timed."""
         if self._thread is not None:
             self._thread.join()
-            self._thread = None
+
+    def take(self) -> Workers | None:
+        """Workers that are open, for one turn; the caller closes them. None where there are none."""
+        self.wait()
+        return self._ahead.pop(0) if self._ahead else None
+
+    def give_up(self) -> bool:
+        """Give back all of the device's memory that is held for later turns. False where there is none.
+
+        Any thread may ask, as long as nothing is timed.
+        """
+        if self._is_given_up:
+            return False
+        has_any = bool(self._ahead) or (self._thread is not None and self._thread.is_alive())
+        self._is_given_up = True
+        for workers in list(self._ahead):
+            workers.kill()  # or their calls would have to be waited for
+        self.wait()
+        ahead, self._ahead = self._ahead, []
+        for workers in ahead:
+            workers.close()
+        self.arenas.close()
+        return has_any
+
+    def close(self) -> None:
+        """End the workers that nobody has taken, and give the arenas back. May be called twice."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self.give_up()
+        self.arenas.close()
+        self.arenas.common.close()
 
     def open_now(self, cases: Sequence[Case]) -> Workers | None:
         """Open workers for `cases` while nothing is timed. None where they cannot be: who needs them says why."""
         workers = self._opened()
-        return next(iter(self._prepared([workers], cases)), None) if workers is not None else None
+        if workers is None or self._cannot_prepare:
+            return workers
+        if self._is_prepared([workers], cases, is_off=lambda: False) == [True]:
+            return workers
+        workers.close()
+        self._cannot_prepare = True  # a call that hangs would cost as much in each turn
+        return None
 
-    def _open(self, turns: int) -> None:
-        opened: list[Workers] = []
-        while len(opened) < turns and not self._is_stopped and (workers := self._opened()) is not None:
-            opened.append(workers)
-        self._workers = self._prepared(opened, self._cases)
+    def _most_turns(self, share: float) -> int:
+        """Count the turns whose workers a share of the device's free memory holds; all have the same arenas."""
+        room_bytes = int(share * (self._device.free_bytes() or 0))
+        room_bytes -= len(self._contestants) * self.arenas.common.size_bytes
+        return max(0, room_bytes) // (len(self._contestants) * CONTEXT_BYTES)
+
+    def _open_ahead(self, turns: int) -> None:
+        with machine_lock.busy():  # others may be timing
+            for _ in range(turns):
+                if self._is_given_up or (workers := self._opened()) is None:
+                    break
+                self._ahead.append(workers)
+            opened = list(self._ahead)
+            are_prepared = self._is_prepared(opened, self._cases, is_off=lambda: self._is_given_up)
+            for workers, is_prepared in zip(opened, are_prepared, strict=True):
+                if not is_prepared:
+                    self._ahead.remove(workers)
+                    workers.close()
 
     def _opened(self) -> Workers | None:
-        workers = Workers(self._pool, self._device, self.arena)
+        workers = Workers(self._pool, self._device, self.arenas)
         with ExitStack() as stack:
             stack.callback(workers.close)
             with suppress(Exception):
@@ -106,21 +145,18 @@ class Opening:
                 return workers
         return None
 
-    def _prepared(self, turns: Sequence[Workers], cases: Sequence[Case]) -> list[Workers]:
-        """Have baselines of several turns load and be called, side by side; those of turns in which all could be."""
-        with ThreadPoolExecutor(self._calls_at_once()) as threads:
-            begun = [
-                [threads.submit(each) for each in workers.preparations(self._task, cases, lambda: self._is_stopped)]
-                for workers in turns
-            ]
-        are_done = [not any(each.exception() for each in preparations) for preparations in begun]
-        for workers, is_done in zip(turns, are_done, strict=True):
-            if not is_done:
-                workers.close()
-        return [workers for workers, is_done in zip(turns, are_done, strict=True) if is_done]
+    def _is_prepared(self, turns: Sequence[Workers], cases: Sequence[Case], is_off: Callable[[], bool]) -> list[bool]:
+        """Have baselines of several turns load and be called, side by side. Tell of each turn if all could be."""
+        with suppress(Exception):
+            calls = [workers.preparations(self._task, cases, is_off) for workers in turns]
+            with ThreadPoolExecutor(self._calls_at_once()) as threads:
+                begun = [[threads.submit(call) for call in each] for each in calls]
+            return [not any(call.exception() for call in each) for each in begun]
+        return [False] * len(turns)
 
     def _calls_at_once(self) -> int:
-        """Number of baselines that a share of the device's memory is enough for, and that have a core."""
+        """Number of baselines that have a core, and that memory is enough for."""
         call_bytes = _FOOTPRINTS_OF_A_CALL * max(case_footprint(self._task, case) for case in self._cases)
-        room_bytes = int(_SHARE_TO_PREPARE * (self._device.free_bytes() or 0))
-        return max(1, min(len(os.sched_getaffinity(0)), room_bytes // call_bytes))
+        room_bytes = int(shares.PREPARING * (self._device.free_bytes() or 0))
+        on_the_host = machine.free_bytes() // _HOST_BYTES_OF_A_CALL
+        return max(1, min(len(os.sched_getaffinity(0)), room_bytes // call_bytes, on_the_host))

@@ -26,7 +26,6 @@ from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device
 from robust_kbench.emulation import Mode
 from robust_kbench.errors import HarnessError
-from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calling import open_caller
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.device_memory import is_short, stays_short, take_too_much
@@ -51,6 +50,7 @@ from robust_kbench.schema.record import (
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, FloatDType, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
+from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.calibration import Calibration
 from robust_kbench.timing.clock_drift import LEFT_BEHIND, MOST_OWN_NS, UNSTEADY_CLOCK, ClockDrift
 from robust_kbench.timing.peers import Peers
@@ -96,7 +96,7 @@ class TimingSession:
         bank: Bank,
         pool: WarmPool,
         device: Device,
-        arena: Slots,
+        arenas: Arenas,
         watch: Stopwatch,
         timeout_s: float,
         distributions: Sequence[Distribution],
@@ -118,10 +118,10 @@ class TimingSession:
         self._distributions, self._spots = distributions, spots
         self._timed_distributions = [name for name in TIMED_DISTRIBUTIONS if name in task.distributions]
         self._device, self._watch = device, watch
-        self._caller = open_caller(device, task, arena, timeout_s=timeout_s, place=device.judging_place)
+        self._caller = open_caller(device, task, arenas.common, timeout_s=timeout_s, place=device.judging_place)
         self._random = random.SystemRandom()
         self._limits: dict[tuple[str, Distribution], Limits] = {}
-        self._pool, self._arena = pool, arena
+        self._pool, self._arenas = pool, arenas
         self._workers: dict[str, Worker] = {}
         """Those that are still called."""
         self._peers = Peers()
@@ -138,21 +138,24 @@ class TimingSession:
             {contestant.name: [] for contestant in self._contestants}, self._calibration, self._ways
         )
 
-    def start(self, workers: Workers | None = None, dtypes: Sequence[FloatDType] = ()) -> Workers:
+    def start(
+        self,
+        workers: Workers | None = None,
+        dtypes: Sequence[FloatDType] = (),
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Workers:
         """Start workers, which may serve several sessions; the caller closes them.
 
-        `workers`: those that are open already. `dtypes`: those of all these sessions. Nothing may be at work on this
-        machine but they.
+        `workers`: those that are open already. `dtypes`: those of all these sessions. `meanwhile`: called while they
+        load; nothing is measured then. Nothing else may be at work on this machine but they.
         """
         is_open = workers is not None
-        workers, dtypes = workers or Workers(self._pool, self._device, self._arena), dtypes or [self._case.dtype]
+        workers, dtypes = workers or Workers(self._pool, self._device, self._arenas), dtypes or [self._case.dtype]
         try:
             if not is_open:
                 workers.open(self._contestants, dtypes)
-            if self._calibration is None:
-                workers.load(dtypes, self._heap_bytes())
-            else:
-                workers.load(dtypes, self._heap_bytes(), self._constant_ns, self._empty_events_in)
+            measures = {} if self._calibration is None else self._measures_of_nothing
+            workers.load(dtypes, self._heap_bytes(), meanwhile=meanwhile, **measures)
         except BaseException:
             workers.close()
             raise
@@ -230,8 +233,12 @@ class TimingSession:
         if self._calibration is not None:
             case, inputs = self._draw(self._some_distribution())
             caller: Any = self._caller
-            delays = caller.usual_delays(self._arena, self._candidate.abi, case, inputs)
+            delays = caller.usual_delays(self._arenas.common, self._candidate.abi, case, inputs)
             self._peers.expect((delays.device_ns, delays.host_ns))
+
+    @property
+    def _measures_of_nothing(self) -> dict[str, Callable[[Worker], list[int]]]:
+        return {"call_nothing": self._constant_ns, "events_around_nothing": self._empty_events_in}
 
     def _constant_ns(self, worker: Worker) -> list[int]:
         """Measure the constant in the clock of a worker's calls before anything is loaded there."""

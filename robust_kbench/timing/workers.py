@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import partial
 
 from robust_kbench.contestant import LOAD_TIMEOUT_S, Contestant
@@ -20,6 +19,7 @@ from robust_kbench.isolation.protocol import Raised
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import CANDIDATE, EAGER
 from robust_kbench.schema.task import FloatDType, Task
+from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.rehearsal import rehearsal_of
 
 _REHEARSAL_TIMEOUT_S = 180.0  # a compiled baseline compiles
@@ -29,16 +29,14 @@ _CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
 class Workers:
     """By the names of their contestants."""
 
-    def __init__(self, pool: WarmPool, device: Device, arena: Slots) -> None:
-        """`arena`: what workers on the cpu device share; on a CUDA device each has one like it."""
+    def __init__(self, pool: WarmPool, device: Device, arenas: Arenas) -> None:
         self.failures: dict[str, WorkerError] = {}
         """Why those did not start that are missing."""
         self.constants_ns: dict[str, list[int]] = {}
         """Times of calls of nothing in each worker before it had loaded anything, by the judge's clock."""
         self.empty_events_ns: dict[str, list[int]] = {}
         """What two events show of an empty kernel in eager PyTorch's worker, at the same time."""
-        self._pool, self._device, self._arena = pool, device, arena
-        self._own: list[Slots] = []
+        self._pool, self._device, self._arenas = pool, device, arenas
         self._random = random.SystemRandom()
         self._running: list[Worker] = []
         self._opened: list[tuple[Contestant, Worker]] = []
@@ -56,11 +54,7 @@ class Workers:
         order = self._random.sample(contestants, len(contestants))
         for contestant in order:
             contestant.warm_up(self._pool, self._device, dtypes[0])
-        arenas = []
-        for _ in order:
-            arenas.append(self._arena.for_a_worker())
-            if arenas[-1] is not self._arena:
-                self._own.append(arenas[-1])  # at once: the next one may find no memory
+        arenas = [self._arenas.of(contestant.name) for contestant in order]
         with ThreadPoolExecutor(self._device.starts_at_once) as threads:
             opened = [
                 threads.submit(self._open, contestant, arena, dtypes)
@@ -102,12 +96,14 @@ class Workers:
         heap_bytes: int,
         call_nothing: Callable[[Worker], list[int]] | None = None,
         events_around_nothing: Callable[[Worker], list[int]] | None = None,
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         """Have all that are open load their artefacts of `dtypes`. Raises what is our own fault.
 
         `call_nothing` measures the constant in the clock of each, before anything is loaded; so does
-        `events_around_nothing` for events, in eager PyTorch's worker.
+        `events_around_nothing` for events, in eager PyTorch's worker. `meanwhile`: called after that, while they load.
         """
+        self._arenas.wipe()
         if call_nothing is not None:
             self.constants_ns = {contestant.name: call_nothing(worker) for contestant, worker in self._opened}
         if events_around_nothing is not None:
@@ -122,6 +118,7 @@ class Workers:
                 for contestant, worker in self._opened
                 if contestant.name not in self._prepared
             ]
+            meanwhile()
         prepared = {each.name: worker for each, worker in self._opened if each.name in self._prepared}
         self.called |= prepared
         # One that could not load is closed.
@@ -160,19 +157,20 @@ class Workers:
 
     def close(self) -> None:
         """All at once: each takes a while to end, above all if it has used a device, and nothing is measured now."""
-        with ExitStack() as stack:
-            for arena in self._own:
-                stack.callback(arena.close)
-            for contestant, worker in self._opened:
-                if (
-                    worker in self._running and contestant.name != CANDIDATE
-                ):  # it would tell later ones how often it was timed
-                    contestant.collect(worker, self._device)
-            with ThreadPoolExecutor(max(1, len(self._running))) as threads:
-                closing = [threads.submit(worker.close) for worker in self._running]
-            self._running, self._own = [], []
-            for future in closing:
-                future.result()
+        for contestant, worker in self._opened:
+            # What the candidate's worker has compiled would tell later ones how often it was timed.
+            if worker in self._running and contestant.name != CANDIDATE:
+                contestant.collect(worker, self._device)
+        with ThreadPoolExecutor(max(1, len(self._running))) as threads:
+            closing = [threads.submit(worker.close) for worker in self._running]
+        self._running = []
+        for future in closing:
+            future.result()
+
+    def kill(self) -> None:
+        """Have all that are alive die, and calls that wait for one of them fail; `close` is still due."""
+        with ThreadPoolExecutor(max(1, len(self._running))) as threads:
+            list(threads.map(lambda worker: worker.kill(), self._running))
 
     @property
     def are_well(self) -> bool:

@@ -18,6 +18,7 @@ from robust_kbench.cases.suite import BUDGETS, draw_suite
 from robust_kbench.cases.values import make_inputs, make_zeros
 from robust_kbench.checking import Checked, Checker, crew
 from robust_kbench.checking.crew import Crew
+from robust_kbench.checking.room import Room
 from robust_kbench.devices import open_device
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.reference import Reference
@@ -178,7 +179,7 @@ def test_a_call_ahead_has_scalars_of_its_own() -> None:
         return make_observation()
 
     checker: Any = object.__new__(Checker)
-    checker._task, checker.checked = task, Checked()
+    checker._task, checker.checked, checker._room = task, Checked(), Room()
     checker._contestant = SimpleNamespace(built={"float32": None})
     assert checker._is_called_ahead(SimpleNamespace(call=call), case)
     assert checker._is_called_ahead(SimpleNamespace(call=call), case)
@@ -195,6 +196,26 @@ def test_a_crew_of_calls_ahead_suspects_nobody_else() -> None:
         execution="native", built={}, submission=SimpleNamespace(file=SimpleNamespace(language="triton"))
     )
     checker = Checker(TASK, contestant, judge=unused, pool=unused, device=unused, watch=Stopwatch(), tier="quick")
-    ahead = checker._crew_of_its_own(suspects_others=False)
-    assert list(ahead._others) == []
-    assert list(checker._crew._others) == [checker._crew, checker._other_crew, ahead]
+    ahead = checker._crew_of_its_own(Room())
+    assert ahead._room.crews == [ahead]
+    assert checker._crew._room is checker._other_crew._room
+    assert checker._crew._room.crews == [checker._crew, checker._other_crew]
+
+
+def test_one_thread_judges_at_a_time_and_waits_for_nobody_where_memory_is_short() -> None:
+    unused: Any = None
+    contestant: Any = SimpleNamespace(
+        execution="native", built={}, submission=SimpleNamespace(file=SimpleNamespace(language="triton"))
+    )
+    checker = Checker(TASK, contestant, judge=unused, pool=unused, device=unused, watch=Stopwatch(), tier="quick")
+    for is_short in (False, True):
+        checker._room.is_short = is_short
+        with checker._judging, checker._others_judge():
+            assert checker._judging.locked() is is_short
+
+
+def test_nothing_more_is_called_ahead_where_memory_is_short() -> None:
+    checker: Any = object.__new__(Checker)
+    checker._room, checker.checked = Room(), Checked()
+    checker._room.is_short = True
+    assert not checker._is_called_ahead(None, CASE)

@@ -14,6 +14,7 @@ from specimens import make_case, make_observation, make_task
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.checking import crew
 from robust_kbench.checking.crew import Crew
+from robust_kbench.checking.room import Room
 from robust_kbench.errors import HarnessError
 from robust_kbench.schema.observation import Observation
 from robust_kbench.stopwatch import Stopwatch
@@ -46,7 +47,13 @@ def out_of_memory(*_: Any, **__: Any) -> Observation:
 
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Crew]:
-    def made(problem: str, call: Callable[..., Observation] = out_of_memory, *, is_short: bool = True) -> Crew:
+    def made(
+        problem: str,
+        call: Callable[..., Observation] = out_of_memory,
+        *,
+        is_short: bool = True,
+        room: Room | None = None,
+    ) -> Crew:
         monkeypatch.setattr(crew, "open_arena", lambda *_: Arena())
         monkeypatch.setattr(crew, "open_caller", lambda *_, **__: SimpleNamespace(call=call))
         monkeypatch.setattr(crew, "take_too_much", lambda workers, call_bytes: problem)
@@ -56,7 +63,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Crew]:
         )
         unused: Any = None
         device: Any = SimpleNamespace(kind="cuda")
-        return Crew(TASK, contestant, unused, device, 1.0, Stopwatch())
+        return Crew(TASK, contestant, unused, device, 1.0, Stopwatch(), room=room)
 
     return made
 
@@ -75,11 +82,10 @@ def test_a_worker_that_keeps_it_from_the_judge_has_crashed_and_is_gone(make: Cal
 
 def test_workers_of_other_crews_are_suspected_too(make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the search may hold the memory that a drawn case does not find."""
-    suspected = list[Any]()
-    beside = make("", lambda *_, **__: make_observation())
+    suspected, room = list[Any](), Room()
+    beside = make("", lambda *_, **__: make_observation(), room=room)
     assert _called(beside).ending == "returned"
-    made = make("")
-    made._others = [made, beside]
+    made = make("", room=room)
 
     def take_too_much(workers: Any, call_bytes: int) -> str:
         suspected.extend(workers)
@@ -136,7 +142,7 @@ def test_a_worker_that_is_ended_time_and_again_is_our_own_failure(make: Callable
         worker.is_suspect = True
         return make_observation(ending="crashed")
 
-    with pytest.raises(HarnessError, match="its worker was ended twice"):
+    with pytest.raises(HarnessError, match="its worker was ended 4 times"):
         _called(make("", call))
 
 
@@ -160,3 +166,73 @@ def test_a_crash_of_its_own_is_told_at_once(make: Callable[..., Crew]) -> None:
 
     assert _called(make("", call)).ending == "crashed"
     assert len(calls) == 1
+
+
+def test_what_is_opened_for_later_is_given_back_before_anybody_is_suspected(
+    make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory that comes back from there while a suspect dies would be held against it."""
+    asked, calls = list[int](), list[int]()
+
+    def make_room() -> bool:
+        asked.append(len(calls))
+        return len(asked) == 1
+
+    def call(*_: Any, **__: Any) -> Observation:
+        calls.append(1)
+        return out_of_memory() if len(calls) == 1 else make_observation()
+
+    made = make("held it all", call, room=Room(make_room))
+    assert _called(made).ending == "returned"
+    assert asked == [1]
+    assert not made._room.is_short
+
+
+def test_a_call_is_made_alone_where_nobody_is_to_blame(make: Callable[..., Crew]) -> None:
+    """Idle workers of other crews and lanes are gone by then; one that somebody calls is left alone."""
+    calls, room = list[Any](), Room()
+    beside = make("", lambda *_, **__: make_observation(), room=room)
+    for lane in (0, 1):
+        beside.take_lane(lane)
+        assert _called(beside).ending == "returned"
+    idle, busy = beside.workers
+    beside._called.append(busy)
+
+    def call(worker: Any, *_: Any, **__: Any) -> Observation:
+        calls.append(worker)
+        return out_of_memory() if len(calls) == 1 else make_observation()
+
+    made = make("", call, room=room)
+    assert _called(made).ending == "returned"
+    assert (made.workers, beside.workers) == ([calls[1]], [busy])
+    assert [worker.is_closed for worker in (idle, busy, *calls)] == [True, False, True, False]
+    assert room.is_short
+
+
+@pytest.mark.parametrize("ending", ["raised", "crashed"])
+@pytest.mark.parametrize("words", ["OutOfMemoryError: CUDA out of memory.", "cudaErrorMemoryAllocation: out of memory"])
+def test_a_kernel_that_finds_no_memory_is_called_again_alone_and_once(
+    make: Callable[..., Crew], ending: Any, words: str
+) -> None:
+    calls, room = list[int](), Room()
+
+    def call(*_: Any, **__: Any) -> Observation:
+        calls.append(1)
+        return make_observation(ending=ending, message=words)
+
+    made = make("", call, room=room)
+    assert _called(made).ending == ending
+    assert (len(calls), room.is_short) == (2, True)
+    assert _called(made).ending == ending
+    assert len(calls) == 3
+
+
+def test_a_kernel_that_raises_something_else_is_not_called_again(make: Callable[..., Crew]) -> None:
+    calls, room = list[int](), Room()
+
+    def call(*_: Any, **__: Any) -> Observation:
+        calls.append(1)
+        return make_observation(ending="raised", message="ValueError: rows")
+
+    assert _called(make("", call, room=room)).ending == "raised"
+    assert (len(calls), room.is_short) == (1, False)

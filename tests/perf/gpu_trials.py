@@ -32,6 +32,7 @@ from robust_kbench.schema.submission import Submission, SubmissionFile
 from robust_kbench.schema.task import FloatDType, shape_of
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
+from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.plan import Plan
 from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.session import TimingSession
@@ -64,11 +65,16 @@ class Bench:
     ) -> SessionResult:
         """One session of fresh workers. Raises KBenchError when the candidate fails."""
         spec = task.spec
-        with closing(open_arena(self.device, spot_checks.footprint(spec, case), self.device.pool_bytes)) as arena:
+        call_bytes = spot_checks.footprint(spec, case)
+        with (
+            closing(open_arena(self.device, call_bytes, self.device.pool_bytes)) as common,
+            closing(Arenas(common)) as arenas,
+        ):
             result = TimingSession(
                 spec, case, contestants, plan,
                 judge=Judge(spec, Reference(task), "cuda"), bank=Bank(spec, case, "cuda"), pool=self._pool,
-                device=self.device, arena=arena, watch=Stopwatch(), timeout_s=60, distributions=(), is_first=False,
+                device=self.device,
+                arenas=arenas, watch=Stopwatch(), timeout_s=60, distributions=(), is_first=False,
             ).run()  # fmt: skip
         if result.failure:
             raise KBenchError(result.failure)

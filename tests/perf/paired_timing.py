@@ -42,6 +42,7 @@ from robust_kbench.schema.record import CANDIDATE, CONTROL, MAX_FOREIGN_LOAD, Ti
 from robust_kbench.schema.submission import Submission, SubmissionFile
 from robust_kbench.scoring import noise_floor, score_case
 from robust_kbench.stopwatch import Stopwatch
+from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.measure import measure
 from robust_kbench.timing.plan import PLANS
 from robust_kbench.timing.result import SessionResult
@@ -249,7 +250,7 @@ class Bench:
             return kind(
                 self._task.spec, case, sides, PLANS["full"],
                 judge=self._judge, bank=Bank(self._task.spec, case), pool=self._pool, device=self._device,
-                arena=arena, watch=watch or Stopwatch(), timeout_s=60, distributions=[],
+                arenas=Arenas(arena), watch=watch or Stopwatch(), timeout_s=60, distributions=[],
             ).run()  # fmt: skip
         finally:
             arena.close()

@@ -29,6 +29,7 @@ from robust_kbench.schema.record import LOST_BASELINE, decode_samples
 from robust_kbench.schema.task import Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import session as timing_session
+from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.calibration import EMPTY_KERNEL_NS
 from robust_kbench.timing.plan import Plan
 from robust_kbench.timing.result import SessionResult
@@ -225,7 +226,8 @@ def run(
         made = [
             TimingSession(
                 TASK.spec, CASE, contestants, plan,
-                judge=Judge(TASK.spec, Reference(TASK)), bank=Bank(TASK.spec, CASE), arena=arena, watch=Stopwatch(),
+                judge=Judge(TASK.spec, Reference(TASK)), bank=Bank(TASK.spec, CASE),
+                arenas=Arenas(arena), watch=Stopwatch(),
                 timeout_s=1.0, **parts, **{"distributions": (), **changes},
             )
             for _ in range(sessions)

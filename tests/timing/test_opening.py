@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from specimens import make_case, make_task
 
+from robust_kbench import machine_lock
+from robust_kbench.devices import machine, shares
 from robust_kbench.errors import HarnessError, WorkerCrashed
 from robust_kbench.isolation.calling import CONTEXT_BYTES
 from robust_kbench.isolation.calls import case_footprint
@@ -37,6 +39,9 @@ class Arena:
     size_bytes = ARENA_BYTES
     closed = 0
 
+    def for_a_worker(self) -> Arena:
+        return Arena()
+
     def close(self) -> None:
         self.closed += 1
 
@@ -52,7 +57,7 @@ class Workers:
     dtypes: list[str]
 
     def __init__(self, *_: Any) -> None:
-        self.dtypes, self.is_closed = [], False
+        self.dtypes, self.is_closed, self.is_killed = [], False, False
         Workers.made.append(self)
 
     def open(self, contestants: Any, dtypes: Any) -> None:
@@ -73,6 +78,9 @@ class Workers:
 
     def close(self) -> None:
         self.is_closed = True
+
+    def kill(self) -> None:
+        self.is_killed = True
 
     @property
     def are_well(self) -> bool:
@@ -102,7 +110,7 @@ def test_workers_of_every_turn_are_opened_for_all_dtypes_and_taken_once(made: li
     taken: list[Any] = [opening.take(), opening.take()]
     assert taken == made[:2]
     assert [(workers.dtypes, workers.is_closed) for workers in taken] == [(["float32", "float16"], False)] * 2
-    arena: Any = opening.arena
+    arena: Any = opening.arenas.common
     opening.close()
     opening.close()
     assert arena.closed == 1
@@ -148,8 +156,9 @@ def test_as_many_baselines_are_called_at_once_as_have_memory_and_a_core(monkeypa
     needed_bytes = opening_._FOOTPRINTS_OF_A_CALL * max(case_footprint(TASK, case) for case in CASES)
     on = device()
     opening = opened(on, turns=0)
-    for calls, at_once in ((0, 1), (3, 3), (9, 6)):
-        on.free_bytes = lambda calls=calls: int(calls * needed_bytes / opening_._SHARE_TO_PREPARE) + 9
+    for calls, on_the_host, at_once in ((0, 9, 1), (3, 9, 3), (9, 9, 6), (9, 0, 1), (9, 4, 4)):
+        on.free_bytes = lambda calls=calls: int(calls * needed_bytes / shares.PREPARING) + 9
+        monkeypatch.setattr(machine, "free_bytes", lambda most=on_the_host: most * opening_._HOST_BYTES_OF_A_CALL + 9)
         assert opening._calls_at_once() == at_once
     opening.close()
 
@@ -165,7 +174,8 @@ def test_nothing_is_opened_ahead_on_a_processor_or_where_nobody_asks(
 
 
 def test_only_as_many_are_opened_as_their_share_of_the_memory_holds(made: list[Workers]) -> None:
-    opening = opened(device(free_bytes=int(2 * (ARENA_BYTES + CONTEXT_BYTES) / opening_.SHARE_BESIDE_MANY) + 9))
+    needed_bytes = len(CONTESTANTS) * (ARENA_BYTES + CONTEXT_BYTES)  # a further turn has the same arenas
+    opening = opened(device(free_bytes=int(needed_bytes / shares.OPENING_BESIDE_MANY) + 9))
     taken: list[Any] = [opening.take(), opening.take()]
     assert taken == [made[0], None]
     assert len(made) == 1
@@ -180,7 +190,7 @@ def test_no_further_turn_is_opened_when_nobody_will_need_it(
     opening = opened(device(), turns=5)
     closing = threading.Thread(target=opening.close)
     closing.start()
-    while not opening._is_stopped:
+    while not opening._is_given_up:
         time.sleep(0.001)
     goes_on.set()
     closing.join()
@@ -201,6 +211,73 @@ def test_workers_that_cannot_open_are_left_to_the_session_that_needs_them(made: 
     taken: list[Any] = [opening.take(), opening.take()]
     assert taken == [made[0], None]
     assert [workers.is_closed for workers in made] == [False, True]
+    opening.close()
+
+
+def test_what_is_opened_ahead_is_given_back_at_once_when_memory_is_short(
+    made: list[Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while a baseline is being called, which dies by it; later turns open what they need."""
+    is_called, is_killed = threading.Event(), threading.Event()
+
+    def prepare() -> None:
+        is_called.set()
+        assert is_killed.wait(10)
+        raise WorkerCrashed("killed")
+
+    monkeypatch.setattr(Workers, "preparations", lambda *_: [prepare])
+    monkeypatch.setattr(Workers, "kill", lambda self: is_killed.set())
+    opening = opened(device(), turns=2)
+    own: Any = opening.arenas.of("eager")
+    assert is_called.wait(10)
+    assert opening.give_up()
+    assert own.closed == 1
+    assert [workers.is_closed for workers in made] == [True, True]
+    assert not opening.give_up()
+    assert opening.take() is None
+    monkeypatch.setattr(Workers, "preparations", lambda *_: [])
+    later: Any = opening.open_now(CASES)
+    assert later is made[2]
+    opening.close()
+
+
+def test_workers_that_wait_for_their_turn_are_killed_and_closed_too(made: list[Workers]) -> None:
+    opening = opened(device(), turns=2)
+    opening.wait()
+    assert opening.give_up()
+    assert [(workers.is_killed, workers.is_closed) for workers in made] == [(True, True)] * 2
+    assert opening.take() is None
+    opening.close()
+
+
+def test_baselines_that_cannot_be_prepared_in_peace_are_not_called_ahead_again(made: list[Workers]) -> None:
+    """A call that hangs would cost three minutes in every turn."""
+    opening = opened(device(), turns=0)
+    Workers.fails_to_prepare = {1}
+    assert opening.open_now(CASES) is None
+    later: Any = opening.open_now(CASES)
+    assert later is made[1]
+    assert len(Workers.prepared) == 1
+    opening.close()
+
+
+def test_an_unforeseen_error_in_preparing_leaves_nothing_open(
+    made: list[Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Workers, "preparations", lambda *_: next(iter(())))
+    opening = opened(device(), turns=2)
+    assert opening.take() is None
+    assert [workers.is_closed for workers in made] == [True, True]
+    opening.close()
+
+
+def test_nothing_is_opened_ahead_while_others_measure(made: list[Workers]) -> None:
+    with machine_lock.quiet():
+        opening = opened(device(), turns=1)
+        time.sleep(0.1)
+        assert made == []
+    taken: Any = opening.take()
+    assert taken is made[0]
     opening.close()
 
 
@@ -225,7 +302,8 @@ class TimingSession:
     def draw_ahead(self, threads: Any) -> list[Any]:
         return []
 
-    def start(self, workers: Any, dtypes: Any) -> Any:
+    def start(self, workers: Any, dtypes: Any, meanwhile: Callable[[], None]) -> Any:
+        meanwhile()
         started = workers or Workers()
         started.dtypes = dtypes
         return started

@@ -66,7 +66,8 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> tuple[Workers, list[tuple[str, l
     monkeypatch.setattr(Workers, "_load", load)
     unused: Any = None
     device: Any = SimpleNamespace(handshake="blocking", starts_at_once=4)
-    made = Workers(unused, device, unused)
+    arenas: Any = SimpleNamespace(wipe=lambda: None)
+    made = Workers(unused, device, arenas)
     opened: Any = [(SimpleNamespace(name=name), Worker(name)) for name in ("candidate", "eager", "control")]
     made._opened = opened
     return made, loaded

@@ -26,6 +26,7 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, DeviceKind
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import dealing, spot_checks
+from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.plan import Plan, plan_for
 from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.session import TimingSession
@@ -53,7 +54,8 @@ def session(submit: Submit, source: str, *kinds: spot_checks.Kind, plan: Plan = 
         )
         return TimingSession(
             task.spec, TIMED, [candidate, eager], plan,
-            judge=Judge(task.spec, Reference(task)), bank=Bank(task.spec, TIMED), pool=pool, device=device, arena=arena,
+            judge=Judge(task.spec, Reference(task)), bank=Bank(task.spec, TIMED), pool=pool, device=device,
+            arenas=Arenas(arena),
             watch=Stopwatch(), timeout_s=20, distributions=(), spots=spots,
         ).run()  # fmt: skip
 

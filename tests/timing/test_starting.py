@@ -24,6 +24,7 @@ from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.stopwatch import Stopwatch
+from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.plan import Plan
 from robust_kbench.timing.session import TimingSession
 
@@ -47,7 +48,8 @@ def session(submit: Submit, pool: WarmPool) -> Iterator[TimingSession]:
     with closing(Arena(2 * case_footprint(task.spec, case))) as arena:
         yield TimingSession(
             task.spec, case, sides, PLAN,
-            judge=Judge(task.spec, Reference(task)), bank=Bank(task.spec, case), pool=pool, device=device, arena=arena,
+            judge=Judge(task.spec, Reference(task)), bank=Bank(task.spec, case), pool=pool, device=device,
+            arenas=Arenas(arena),
             watch=Stopwatch(), timeout_s=20, distributions=(),
         )  # fmt: skip
 

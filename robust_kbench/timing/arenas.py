@@ -1,0 +1,41 @@
+"""Memory of timed calls: on a CUDA device an arena for each contestant, which its workers have one after the other."""
+
+from __future__ import annotations
+
+import threading
+
+from robust_kbench.isolation.arena import Slots
+
+
+class Arenas:
+    """Arenas by the names of contestants.
+
+    A worker may map an arena while its predecessor is still called; nothing of a submission is loaded in it by then.
+    """
+
+    def __init__(self, common: Slots) -> None:
+        """`common`: what all workers share on the cpu device; on a CUDA device each contestant's is like it."""
+        self.common = common
+        """Memory in which the judge's own work is measured, which no worker maps on a CUDA device."""
+        self._own: dict[str, Slots] = {}
+        self._lock = threading.Lock()  # workers of later turns are opened beside those of the first one
+
+    def of(self, name: str) -> Slots:
+        """The arena of a contestant. Raises HarnessError where the device has no memory for it."""
+        with self._lock:
+            if name not in self._own:
+                self._own[name] = self.common.for_a_worker()
+            return self._own[name]
+
+    def wipe(self) -> None:
+        """Forget what earlier workers have left there. None of them may be alive."""
+        for arena in self._own.values():
+            if arena is not self.common:
+                arena.wipe()
+
+    def close(self) -> None:
+        """Give all back but the common one, which belongs to the caller."""
+        for arena in self._own.values():
+            if arena is not self.common:
+                arena.close()
+        self._own.clear()
