@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -167,6 +168,8 @@ class _Binding:
     logs: list[list[float]] = field(default_factory=list)
     times_us: list[float] = field(default_factory=list)
     """The candidate's median in each session."""
+    fastest_us: list[float] = field(default_factory=list)
+    """The fastest baseline's."""
     clock: Clock = "judge"
     ways: Mapping[str, Way] | None = None
     """How calls have ended in the latest session."""
@@ -191,10 +194,11 @@ class _Binding:
 
     @property
     def _resolution(self) -> float:
-        """Half the width that the clock's differences between workers make, as a share of the candidate's time."""
+        """Half the width that the clock's differences between workers make, as a share of the ratio of two times."""
         if self.clock == "judge":
             return 0.0
-        return _QUANTILE * resolution_us(len(self.sessions)) / self._candidate_us
+        shares = [1 / statistics.median(times) for times in (self.times_us, self.fastest_us) if times]
+        return _QUANTILE * resolution_us(len(self.sessions)) * math.hypot(*shares)
 
 
 def _measure_together(
@@ -299,7 +303,7 @@ class _Shared:
 def _within_room(sessions: Sequence[TimingSession]) -> Iterator[TimingSession]:
     """Sessions whose checked values fit into some of the machine's memory together; others draw theirs later."""
     left_bytes = min(_MOST_DRAWN_BYTES, int(_MOST_SHARE * machine.free_bytes()))
-    for session in sessions:
+    for session in sorted(sessions, key=lambda session: -session.checked_bytes):  # else threads wait for the last
         left_bytes -= session.checked_bytes
         if left_bytes >= 0:
             yield session
@@ -341,6 +345,8 @@ def _measure_once(
     binding.logs.append(result.logs())
     binding.ways, binding.clock = result.ways, result.clock
     binding.times_us.append(statistics.median(result.times(CANDIDATE)) / 1e3)
+    if result.fastest is not None:
+        binding.fastest_us.append(statistics.median(result.times(result.fastest)) / 1e3)
     measured.clocks.add(result.clock)
 
 

@@ -47,9 +47,13 @@ class SessionResult:
 
     def logs(self) -> list[float]:
         """The log ratios against the baseline that is fastest here: how precise the others are does not matter."""
+        return statistics.log_ratios(self.times(self.fastest), self.times(CANDIDATE)) if self.fastest else []
+
+    @property
+    def fastest(self) -> str | None:
+        """The baseline that is fastest here; None where none has samples."""
         baselines = [name for name in self.samples if name not in (CANDIDATE, CONTROL) and self.samples[name]]
-        fastest = min(baselines, key=lambda name: statistics.median(self.samples[name]), default=None)
-        return statistics.log_ratios(self.times(fastest), self.times(CANDIDATE)) if fastest else []
+        return min(baselines, key=lambda name: statistics.median(self.samples[name]), default=None)
 
     def times(self, name: str) -> list[int]:
         """Times of calls without what the clock adds, in ns."""

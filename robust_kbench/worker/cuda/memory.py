@@ -116,16 +116,21 @@ class Region:
 
 
 class Zeros:
-    """Memory of the worker's own, for tensors like those that lie in the judge's."""
+    """Memory of the worker's own, for tensors like those that lie in the judge's.
+
+    Each has an offset of its own there: what is compiled for equal ones is compiled anew when they differ.
+    """
 
     def __init__(self, device: str = "cuda") -> None:
         self._device = device
+        self._offset = 0
 
     def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
         """The tensor that `spec` describes: dtype, shape, stride and span (elements)."""
         dtype = getattr(torch, spec["dtype"])
-        flat = torch.zeros(_PAGE_BYTES + spec["span"] * dtype.itemsize, dtype=torch.uint8, device=self._device)
-        return flat[_PAGE_BYTES:].view(dtype).as_strided(spec["shape"], spec["stride"])
+        self._offset += _PAGE_BYTES
+        flat = torch.zeros(self._offset + spec["span"] * dtype.itemsize, dtype=torch.uint8, device=self._device)
+        return flat[self._offset :].view(dtype).as_strided(spec["shape"], spec["stride"])
 
     def pointer(self, spec: dict[str, Any]) -> ctypes.c_void_p:
         """Refuse: memory that is passed on by its address alone would be given back before the call."""
