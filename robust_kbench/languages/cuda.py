@@ -11,7 +11,7 @@ from typing import Any
 from robust_kbench.devices import nvml
 from robust_kbench.emulator import report, rewrite, toolchain, torch_headers
 from robust_kbench.errors import BuildError, Unsupported
-from robust_kbench.languages import compiler, cpp, extensions, launches, signature
+from robust_kbench.languages import compiler, cpp, extensions, launches, nvcc, signature
 from robust_kbench.languages.built import SOURCES, Built, write_sources
 from robust_kbench.schema.defect import Defect
 from robust_kbench.schema.submission import Submission
@@ -150,19 +150,19 @@ def _whose_fault(error: BuildError, job: _Job) -> BuildError | Unsupported:
 def _compile(
     submission: Submission, task: Task, dtype: FloatDType, folder: Path, *, architecture: Sequence[str]
 ) -> Built:
-    if (nvcc := shutil.which("nvcc")) is None:
+    if (found := shutil.which("nvcc")) is None:
         raise Unsupported(_NEEDS_COMPILER)
     entry = write_sources(submission, folder)
     target = folder / f"kernel_{dtype}.so"
-    command = [nvcc, "-shared", "-Xcompiler", "-fPIC", "-std=c++17", f"-I{cpp.INCLUDE}", *architecture]
+    command = [found, "-shared", "-Xcompiler", "-fPIC", "-std=c++17", f"-I{cpp.INCLUDE}", *architecture]
     command += submission.file.build or ["-O3"]
     if submission.file.track == "custom":
-        command += _launches_that_can_be_knocked_out(nvcc, folder)
+        command += _launches_that_can_be_knocked_out(found, folder)
     if submission.abi == "torch":
         rest = [*cpp.torch_options(target.stem), str(entry), "-o", str(target), *cpp.torch_libraries()]
 
         def attempt(headers: Sequence[str], timeout_s: int) -> str:
-            return compiler.run([*command, *headers, *rest], folder, timeout_s=timeout_s, memory_bytes=_MEMORY_BYTES)
+            return nvcc.run([*command, *headers, *rest], folder, timeout_s=timeout_s, memory_bytes=_MEMORY_BYTES)
 
         log = extensions.compile_extension(submission.sources, folder, attempt, timeout_s=_TORCH_TIMEOUT_S)
     else:
@@ -172,10 +172,10 @@ def _compile(
     return Built(target, submission.symbol, submission.abi, log=log)
 
 
-def _launches_that_can_be_knocked_out(nvcc: str, folder: Path) -> list[str]:
+def _launches_that_can_be_knocked_out(compiler_path: str, folder: Path) -> list[str]:
     """Options that link the functions by which kernels are launched to ours; see checking.knock_out."""
     target = folder / "kbench_launches.o"
-    command = [nvcc, "-c", "-Xcompiler", "-fPIC", str(cpp.INCLUDE / "kbench_launches.cpp"), "-o", str(target)]
+    command = [compiler_path, "-c", "-Xcompiler", "-fPIC", str(cpp.INCLUDE / "kbench_launches.cpp"), "-o", str(target)]
     compiler.run(command, folder, timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
     return [str(target), *(part for name in _LAUNCHING for part in ("-Xlinker", f"--wrap={name}"))]
 
@@ -197,12 +197,12 @@ def _for_this_device() -> str:
 
 def _compile_device_code(submission: Submission, task: Task, dtype: FloatDType, folder: Path) -> Built:
     """A cubin, which holds kernels and nothing that a processor could run, and the plan by which they are launched."""
-    if (nvcc := shutil.which("nvcc")) is None:
+    if (found := shutil.which("nvcc")) is None:
         raise Unsupported(_NEEDS_COMPILER)
     entry = write_sources(submission, folder)
     target = folder / f"kernel_{dtype}.cubin"
     element = f"-DKBENCH_T={signature.element_type('cuda', dtype)}"
-    command = [nvcc, "-cubin", "-std=c++17", f"-I{cpp.INCLUDE}", _for_this_device(), element, "-include", "kbench.h"]
+    command = [found, "-cubin", "-std=c++17", f"-I{cpp.INCLUDE}", _for_this_device(), element, "-include", "kbench.h"]
     command += [*(submission.file.build or ["-O3"]), str(entry), "-o", str(target)]
     log = compiler.run(command, folder, timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
     return Built(target, submission.symbol, "launch", log=log, plan=launches.plan(submission, task))
