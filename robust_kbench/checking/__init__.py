@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
@@ -127,8 +127,9 @@ class Checker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._crew.close()
-        self._other_crew.close()
+        with ExitStack() as stack:
+            for crew in self._room.crews:
+                stack.callback(crew.close)
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calling import open_arena, open_caller
 from robust_kbench.isolation.calls import case_footprint
-from robust_kbench.isolation.device_memory import is_short, take_too_much
+from robust_kbench.isolation.device_memory import is_short, says_short, take_too_much
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.languages import cuda
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _ROOM = 2  # an arena of twice the size that a call needs, so that no address is foretold
 _MOST_ENDED = 4
 """How often a call is made anew whose worker the judge has ended."""
-_SHORTAGE = "out of memory", "outofmemory"
 
 
 class _EndedByTheJudge(Exception):
@@ -88,11 +87,20 @@ class Crew:
         """Make room for calls that need `size_bytes`. Workers that have less start anew when they are called."""
         if self._arena is None or self._room_bytes < size_bytes:
             if self._arena is not None and self._device.kind == "cuda":
-                self._arena.close()  # which no worker maps
+                arena, self._arena = self._arena, None
+                arena.close()  # which no worker maps
             else:
                 self.close()
             spare_bytes = 0 if self._memory_bytes else (_ROOM - 1) * size_bytes
-            self._arena, self._room_bytes = open_arena(self._device, size_bytes, spare_bytes), size_bytes + spare_bytes
+            self._arena, self._room_bytes = self._opened_arena(size_bytes, spare_bytes), size_bytes + spare_bytes
+
+    def _opened_arena(self, size_bytes: int, spare_bytes: int) -> Slots:
+        try:
+            return open_arena(self._device, size_bytes, spare_bytes)
+        except (RuntimeError, HarnessError):  # of PyTorch, or of the driver
+            if self._device.kind == "cpu" or not self._room.make_room():
+                raise
+        return open_arena(self._device, size_bytes, spare_bytes)
 
     def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
         """One call of `built`; a worker that did not survive it is gone. Raises Unsupported, or HarnessError.
@@ -114,10 +122,11 @@ class Crew:
                     problem = f"its worker was ended {ended} times, in search of the device's memory"
                     raise HarnessError(f"{case}: {problem}") from None
                 continue
-            except RuntimeError as error:  # of PyTorch, or of the driver
+            except (RuntimeError, HarnessError) as error:  # of PyTorch, of the driver, or of a worker without a context
                 if self._device.kind == "cpu" or not is_short(case_footprint(self._task, case)):
                     raise
                 if self._room.make_room():
+                    self._drop(case.dtype, built.path, self._lane)  # it may wait for a gate that never opens
                     continue
                 if (blamed := self._who_keeps_the_memory(case, built)) is not None:
                     return blamed
@@ -129,13 +138,14 @@ class Crew:
 
     def _lacks_memory(self, seen: Observation) -> bool:
         """Tell if a kernel says that it has found no memory on a device. Others of ours may have had it."""
-        words = f"{seen.message} {seen.log}".lower()
         is_lost = seen.ending in ("raised", "crashed")
-        return self._device.kind == "cuda" and is_lost and any(sign in words for sign in _SHORTAGE)
+        return self._device.kind == "cuda" and is_lost and says_short(f"{seen.message} {seen.log}")
 
     def _call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
         self.reserve(case_footprint(self._task, case))
         assert self._arena is not None
+        if self._room.is_short:
+            self._room.clear(but=self._workers.get((case.dtype, built.path, self._lane)))
         try:
             worker = self._worker(case, built, self._arena)
         except WorkerTimedOut as error:
@@ -143,8 +153,6 @@ class Crew:
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
         self.layers = worker.layers
-        if self._room.is_short:
-            self._room.clear(but=worker)
         caller = open_caller(self._device, self._task, self._arena, timeout_s=self._timeout_s, aside=self._aside)
         emulated: dict[str, Any] = {} if mode is None else {"emulation": mode}
         self._called.append(worker)
@@ -180,10 +188,13 @@ class Crew:
         """Workers of all dtypes and lanes."""
         return list(self._workers.values())
 
-    def end_idle(self, but: Worker | None = None) -> None:
-        """End workers that no thread is calling; `but`: one that stays."""
+    def end_others(self, but: Worker | None = None) -> None:
+        """End all workers but one. Calls that other threads are making die with theirs, and are made again."""
         for key, worker in list(self._workers.items()):
-            if worker is not but and worker not in self._called:
+            if worker in self._called and worker is not but:
+                worker.is_suspect = True
+                worker.kill()  # the thread that calls it closes it
+            elif worker is not but:
                 self._drop(*key)
 
     def has_worker(self, dtype: FloatDType) -> bool:

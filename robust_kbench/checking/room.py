@@ -31,6 +31,6 @@ class Room:
         self.clear()
 
     def clear(self, but: Worker | None = None) -> None:
-        """End workers that nobody is calling; `but`: one that stays."""
+        """End all workers; `but`: one that stays."""
         for crew in self.crews:
-            crew.end_idle(but)
+            crew.end_others(but)

@@ -51,8 +51,6 @@ class Slots:
 
     size_bytes: int
     """Of the whole memory."""
-    descriptor: int
-    """The file through which a worker maps it."""
     results_at: int = 0
     """Offset of the region in which workers allocate results; 0 where there is none."""
 
@@ -72,6 +70,13 @@ class Slots:
     def host_bytes(self) -> int:
         """Bytes of it that are memory of the host."""
         return self.size_bytes if self.kind == "cpu" else 0
+
+    def lend(self) -> int:
+        """Open a file descriptor through which one worker maps it; the caller closes its own copy.
+
+        Each has one of its own: flags and locks that a worker sets there must not reach the next one.
+        """
+        raise NotImplementedError
 
     def for_a_worker(self) -> Slots:
         """The memory of one of several workers: this one, which all share, or another of the same size."""
@@ -128,18 +133,22 @@ class Slots:
 
 
 class Arena(Slots):
-    """One sealed memfd, which the judge and all workers map that are given its descriptor."""
+    """One sealed memfd, which the judge and all workers map."""
 
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
-        self.descriptor = sealed_memfd("kbench-arena", self.size_bytes)
-        self._memory = mmap.mmap(self.descriptor, self.size_bytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        self._descriptor = sealed_memfd("kbench-arena", self.size_bytes)
+        self._memory = mmap.mmap(self._descriptor, self.size_bytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
         super().__init__(torch.frombuffer(self._memory, dtype=torch.uint8), 0, self.size_bytes)
+
+    def lend(self) -> int:
+        """Open the file anew."""
+        return os.open(f"/proc/self/fd/{self._descriptor}", os.O_RDWR | os.O_CLOEXEC)
 
     def close(self) -> None:
         """Let go of the memory. It is unmapped with the last tensor that views it, never under one."""
         del self._bytes, self._memory
-        os.close(self.descriptor)
+        os.close(self._descriptor)
 
 
 def span_of(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:

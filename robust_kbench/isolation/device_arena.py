@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -18,7 +17,7 @@ MAPPING = threading.Lock()
 
 
 class DeviceArena(Slots):
-    """Memory of the current CUDA device, exported as a file descriptor. Each worker has one of its own."""
+    """Memory of the current CUDA device, which one worker at a time is called with."""
 
     def __init__(self, slots_bytes: int, results_bytes: int) -> None:
         """`slots_bytes`: room for the tensors of a call; `results_bytes`: for what a worker allocates in calls."""
@@ -30,13 +29,17 @@ class DeviceArena(Slots):
             torch.cuda.synchronize()  # makes torch's context the current one
             self._handle = self._driver.allocate(self.size_bytes)
             undone.callback(self._driver.release, self._handle)
-            self.descriptor = self._driver.export(self._handle)
-            undone.callback(os.close, self.descriptor)
             self._address = self._driver.map(self._handle, self.size_bytes)
             undone.callback(self._driver.unmap, self._address, self.size_bytes)
             super().__init__(bytes_at(self._address, self.size_bytes), wire.SLOTS_OFFSET, self.results_at)
             self._bytes[: wire.SLOTS_OFFSET].zero_()
             undone.pop_all()
+
+    def lend(self) -> int:
+        """Export the memory anew."""
+        with MAPPING:
+            torch.cuda.synchronize()
+            return self._driver.export(self._handle)
 
     @property
     def gate(self) -> int:
@@ -78,6 +81,5 @@ class DeviceArena(Slots):
         with MAPPING:
             torch.cuda.synchronize()
             del self._bytes
-            os.close(self.descriptor)
             self._driver.unmap(self._address, self.size_bytes)
             self._driver.release(self._handle)

@@ -13,6 +13,7 @@ _LEAST_BYTES, _CALLS, _SHARE = 4 << 30, 16, 0.5
 _CONTEXT_BYTES, _CALLS_OF_OTHERS = 1 << 30, 4
 _NEEDED_BYTES, _NEEDED_CALLS = 1 << 30, 4
 _LONGEST_S, _STEP_S = 2.0, 0.05
+_SIGNS = "out of memory", "outofmemory", "alloc failed", "bad alloc", "memoryallocation", "memory allocation"
 
 
 def is_short(call_bytes: int) -> bool:
@@ -22,6 +23,19 @@ def is_short(call_bytes: int) -> bool:
     """
     free, total = torch.cuda.mem_get_info()
     return free < min(max(_NEEDED_BYTES, _NEEDED_CALLS * call_bytes), int(_SHARE * total))
+
+
+def says_short(words: str) -> bool:
+    """Tell if an error speaks of memory that was not found. Anybody can say so: it is a reason to try again only."""
+    plain = words.lower().replace("_", " ")
+    return any(sign in plain for sign in _SIGNS)
+
+
+def wait_until_steady() -> None:
+    """Wait until as much is free as a moment before: the driver takes a while to tidy up what has ended."""
+    deadline, free = time.monotonic() + _LONGEST_S, -1
+    while free != (free := torch.cuda.mem_get_info()[0]) and time.monotonic() < deadline:
+        time.sleep(_STEP_S)
 
 
 def stays_short(call_bytes: int) -> bool:
@@ -40,6 +54,7 @@ def take_too_much(workers: Sequence[Worker], call_bytes: int) -> str:
     `call_bytes`: of the tensors of a call. One worker may take sixteen times as much, or 4 GiB where that is more, and
     each further one four times as much and 1 GiB for its context; all together not half of the device.
     """
+    wait_until_steady()  # what others have just given back is not theirs
     before, total = torch.cuda.mem_get_info()
     for worker in workers:
         worker.is_suspect = True

@@ -128,6 +128,7 @@ class WarmPool:
     def start(self, flavour: Flavour, arena: Slots, allowance: Allowance) -> Worker:
         """A fresh worker process with nothing loaded; the caller closes it."""
         scratch = self.scratch()
+        lent = arena.lend()
         control = sealed_memfd("kbench-control", wire.CONTROL_BYTES)
         ours, theirs = socket.socketpair()
         log_read, log_write = os.pipe()
@@ -144,13 +145,13 @@ class WarmPool:
             "readable": [str(path) for path in allowance.readable],
         }
         try:
-            fds = [theirs.fileno(), control, arena.descriptor, log_write, status_write]
+            fds = [theirs.fileno(), control, lent, log_write, status_write]
             self._process(flavour, gpu=allowance.gpu).fork(limits, fds)
             return Worker(ours, control, log_read, status_read, scratch, allowance, arena)
         finally:
             theirs.close()
-            os.close(log_write)
-            os.close(status_write)
+            for descriptor in (lent, log_write, status_write):
+                os.close(descriptor)
 
     def _process(self, flavour: Flavour, *, gpu: bool) -> _WarmProcess:
         with self._lock:

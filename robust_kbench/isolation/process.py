@@ -97,6 +97,8 @@ class Worker:
         self.arena = arena
         """The judge's memory that it maps."""
         self._spin, self._is_gone, self._is_closed = True, False, False
+        self.is_surely_gone = True
+        """False where its end took so long that something of it may still be there."""
         self._ending = threading.RLock()  # one thread may kill what another one has called, and closes
         self._nonce = 0
         self._patrolled = 0.0
@@ -346,9 +348,17 @@ class Worker:
         deadline = time.monotonic() + _LONGEST_END_S
         while processes.state(self._guardian) not in "ZX" and time.monotonic() < deadline:
             select.select([], [], [], 0.0005)
+        self.is_surely_gone = processes.state(self._guardian) in "ZX"
         processes.kill_tree(self._guardian)
         self._is_gone = processes.state(self._guardian) in "ZX"
         self._drain_log()
+        self._discard_messages()
+
+    def _discard_messages(self) -> None:
+        """Read what a dead worker has sent: descriptors of a device that lie there would keep its context alive."""
+        with contextlib.suppress(OSError):
+            while self._channel.recv(1 << 16, socket.MSG_DONTWAIT):
+                pass
 
     def close(self) -> None:
         """Kill the worker and release everything that was its own. May be called twice."""

@@ -30,7 +30,7 @@ class InsideWorker:
         self.pid = os.getpid()
         self.scratch = Path(tempfile.mkdtemp(prefix="kbench-inside-"))
         self.arena = arena
-        self._arena = arguments.Arena(arena.descriptor, arena.size_bytes)
+        self._arena = arguments.Arena(arena.lend(), arena.size_bytes)
         self._kernel: Callable[..., Any] = _nothing
         self._kept: object = None
 

@@ -27,6 +27,14 @@ class Arenas:
                 self._own[name] = self.common.for_a_worker()
             return self._own[name]
 
+    def __len__(self) -> int:
+        """Number of arenas that have memory of their own."""
+        return sum(arena is not self.common for arena in self._own.values())
+
+    def abandon(self, name: str) -> None:
+        """Never use the arena of a contestant again: one of its workers may not be gone. Its memory is lost."""
+        self._own.pop(name, None)
+
     def wipe(self) -> None:
         """Forget what earlier workers have left there. None of them may be alive."""
         for arena in self._own.values():

@@ -19,13 +19,14 @@ from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, machine
 from robust_kbench.errors import HarnessError
 from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.isolation.device_memory import says_short
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation, Way
-from robust_kbench.schema.record import CANDIDATE, MAX_FOREIGN_LOAD, CaseResult, Session, Tier, Timing
+from robust_kbench.schema.record import CANDIDATE, LOST_BASELINE, MAX_FOREIGN_LOAD, CaseResult, Session, Tier, Timing
 from robust_kbench.schema.task import Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks, statistics
@@ -285,6 +286,16 @@ class _Shared:
             self.close()
         return session.run(self.workers)
 
+    def make_room(self) -> bool:
+        """Give back the device's memory that workers of later turns hold. False where there are none.
+
+        A call may have found no memory because of them.
+        """
+        if not self._opening.has_ahead:
+            return False
+        self.close()
+        return self._opening.give_up()
+
     def close(self) -> None:
         """End them."""
         workers, self.workers = self.workers, None
@@ -325,12 +336,18 @@ def _measure_once(
             shared.close()
         session = left.pop() if is_shared else binding.next_session()
         try:
-            return shared.run(session) if is_shared else session.run()
-        except Exception:
+            result = shared.run(session) if is_shared else session.run()
+        except Exception as error:
             _keep_facts(session.so_far, measured)
+            if says_short(str(error)) and shared.make_room():
+                return run()
             if session.so_far.failure:  # an error of ours that comes after it does not undo it
                 return session.so_far
             raise
+        if any(map(says_short, _complaints(result))) and shared.make_room():
+            _keep_facts(result, measured)
+            return run()
+        return result
 
     result, repeated = _undisturbed(run, repeats, measured, is_doubtful)
     measured.loaded_sessions += _is_loaded(result)
@@ -348,6 +365,11 @@ def _measure_once(
     if result.fastest is not None:
         binding.fastest_us.append(statistics.median(result.times(result.fastest)) / 1e3)
     measured.clocks.add(result.clock)
+
+
+def _complaints(result: SessionResult) -> list[str]:
+    """What contestants that have failed were heard to say."""
+    return [result.failure, *(found.message for found in result.findings if found.guard == LOST_BASELINE)]
 
 
 def _undisturbed(

@@ -78,14 +78,19 @@ class Opening:
         self.wait()
         return self._ahead.pop(0) if self._ahead else None
 
+    @property
+    def has_ahead(self) -> bool:
+        """Tell if workers of later turns are open."""
+        return bool(self._ahead)
+
     def give_up(self) -> bool:
         """Give back all of the device's memory that is held for later turns. False where there is none.
 
-        Any thread may ask, as long as nothing is timed.
+        Any thread may ask, as long as nothing is timed, and no worker that was taken is alive.
         """
         if self._is_given_up:
             return False
-        has_any = bool(self._ahead) or (self._thread is not None and self._thread.is_alive())
+        has_any = bool(self._ahead or len(self.arenas)) or (self._thread is not None and self._thread.is_alive())
         self._is_given_up = True
         for workers in list(self._ahead):
             workers.kill()  # or their calls would have to be waited for

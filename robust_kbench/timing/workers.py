@@ -164,6 +164,9 @@ class Workers:
         with ThreadPoolExecutor(max(1, len(self._running))) as threads:
             closing = [threads.submit(worker.close) for worker in self._running]
         self._running = []
+        for contestant, worker in self._opened:
+            if not worker.is_surely_gone:
+                self._arenas.abandon(contestant.name)
         for future in closing:
             future.result()
 

@@ -35,7 +35,10 @@ class Worker:
     log, layers, is_suspect = "its last words", (), False
 
     def __init__(self, arena: Arena) -> None:
-        self.arena, self.is_closed = arena, False
+        self.arena, self.is_closed, self.is_killed = arena, False, False
+
+    def kill(self) -> None:
+        self.is_killed = True
 
     def close(self) -> None:
         self.is_closed = True
@@ -183,13 +186,22 @@ def test_what_is_opened_for_later_is_given_back_before_anybody_is_suspected(
         return out_of_memory() if len(calls) == 1 else make_observation()
 
     made = make("held it all", call, room=Room(make_room))
+    workers = list[Worker]()
+
+    def start(*_: Any, **__: Any) -> Worker:
+        workers.append(Worker(Arena()))
+        return workers[-1]
+
+    monkeypatch.setattr(made._contestant, "start", start)
     assert _called(made).ending == "returned"
     assert asked == [1]
     assert not made._room.is_short
+    # The call had been launched, maybe: the worker would wait for a gate that never opens.
+    assert [worker.is_closed for worker in workers] == [True, False]
 
 
 def test_a_call_is_made_alone_where_nobody_is_to_blame(make: Callable[..., Crew]) -> None:
-    """Idle workers of other crews and lanes are gone by then; one that somebody calls is left alone."""
+    """All workers of other crews and lanes are gone by then. One that another thread calls, that thread closes."""
     calls, room = list[Any](), Room()
     beside = make("", lambda *_, **__: make_observation(), room=room)
     for lane in (0, 1):
@@ -197,6 +209,7 @@ def test_a_call_is_made_alone_where_nobody_is_to_blame(make: Callable[..., Crew]
         assert _called(beside).ending == "returned"
     idle, busy = beside.workers
     beside._called.append(busy)
+    seen: Any = busy
 
     def call(worker: Any, *_: Any, **__: Any) -> Observation:
         calls.append(worker)
@@ -206,11 +219,21 @@ def test_a_call_is_made_alone_where_nobody_is_to_blame(make: Callable[..., Crew]
     assert _called(made).ending == "returned"
     assert (made.workers, beside.workers) == ([calls[1]], [busy])
     assert [worker.is_closed for worker in (idle, busy, *calls)] == [True, False, True, False]
+    assert (seen.is_killed, seen.is_suspect) == (True, True)
     assert room.is_short
 
 
 @pytest.mark.parametrize("ending", ["raised", "crashed"])
-@pytest.mark.parametrize("words", ["OutOfMemoryError: CUDA out of memory.", "cudaErrorMemoryAllocation: out of memory"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "OutOfMemoryError: CUDA out of memory.",
+        "CUDA_ERROR_OUT_OF_MEMORY",
+        "cudaErrorMemoryAllocation",
+        "CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)",
+        "terminate called after throwing an instance of 'std::bad_alloc'",
+    ],
+)
 def test_a_kernel_that_finds_no_memory_is_called_again_alone_and_once(
     make: Callable[..., Crew], ending: Any, words: str
 ) -> None:
@@ -236,3 +259,48 @@ def test_a_kernel_that_raises_something_else_is_not_called_again(make: Callable[
 
     assert _called(make("", call, room=room)).ending == "raised"
     assert (len(calls), room.is_short) == (1, False)
+
+
+def test_a_worker_that_finds_no_memory_for_its_context_is_started_again_alone(
+    make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The idle ones of others end before it starts."""
+    room = Room()
+    beside = make("", lambda *_, **__: make_observation(), room=room)
+    assert _called(beside).ending == "returned"
+    made = make("", lambda *_, **__: make_observation(), room=room)
+
+    def start(*_: Any, **__: Any) -> Worker:
+        if beside.workers:
+            raise HarnessError("a worker cannot open the device: out of memory")
+        return Worker(Arena())
+
+    monkeypatch.setattr(made._contestant, "start", start)
+    assert _called(made).ending == "returned"
+    assert room.is_short
+
+
+def test_an_arena_that_does_not_fit_is_opened_again_when_room_was_made(
+    make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, closed = list[int](), list[int]()
+    arena: Any = SimpleNamespace(close=lambda: closed.append(1))
+
+    def open_arena(device: Any, size_bytes: int, spare_bytes: int) -> Any:
+        opened.append(size_bytes)
+        if size_bytes == 64 and opened.count(64) in fails:
+            raise RuntimeError("cuMemCreate: out of memory")
+        return arena
+
+    made = make("", room=Room(lambda: True))
+    monkeypatch.setattr(crew, "open_arena", open_arena)
+    made.reserve(1)
+    fails = {1}
+    made.reserve(64)
+    assert opened == [1, 64, 64]
+    assert closed == [1]
+    made._room_bytes, fails = 0, {3, 4}
+    with pytest.raises(RuntimeError, match="out of memory"):
+        made.reserve(64)
+    made.close()  # the closed one is not closed again
+    assert closed == [1, 1]

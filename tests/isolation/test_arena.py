@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 from collections.abc import Iterator
@@ -43,8 +44,10 @@ def descriptor() -> Iterator[int]:
 
 def _write(arena: Arena, offset: int, byte: int = 0x11) -> None:
     """What a kernel with a wild pointer does."""
-    with mmap.mmap(arena.descriptor, arena.size_bytes) as memory:
+    lent = arena.lend()
+    with mmap.mmap(lent, arena.size_bytes) as memory:
         memory[offset] = byte
+    os.close(lent)
 
 
 def _place(arena: Arena, count: int = 1, *, misalign: bool = False) -> list[Slot]:
@@ -173,7 +176,21 @@ def test_a_closed_arena_has_given_its_descriptor_back() -> None:
     arena = Arena(PAGE_BYTES)
     arena.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(arena.descriptor)
+        os.fstat(arena._descriptor)
+
+
+def test_what_a_worker_does_to_its_file_does_not_reach_the_next_one(arena: Arena) -> None:
+    """Flags and locks of a file that all workers had would be messages from one session to another."""
+    first = arena.lend()
+    os.set_blocking(first, False)
+    fcntl.flock(first, fcntl.LOCK_EX)
+    os.lseek(first, 100, os.SEEK_SET)
+    os.close(first)  # as its death does
+    second = arena.lend()
+    assert os.get_blocking(second)
+    assert os.lseek(second, 0, os.SEEK_CUR) == 0
+    fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(second)
 
 
 def test_a_tensor_that_outlives_its_arena_keeps_the_memory_alive() -> None:

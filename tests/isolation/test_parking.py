@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from robust_kbench import contestant
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.devices import open_device
 from robust_kbench.errors import WorkerCrashed
-from robust_kbench.isolation import processes, schedule
+from robust_kbench.isolation import process, processes, schedule
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.pool import WarmPool
@@ -153,3 +154,30 @@ def test_a_worker_that_is_closed_twice_closes_nothing_of_others(submit: Submit, 
     for descriptor in others:
         os.fstat(descriptor)
         os.close(descriptor)
+
+
+def test_a_device_that_a_dead_worker_has_sent_to_the_judge_is_let_go(worker: Worker) -> None:
+    """A file that lies in the judge's socket is open, and a device's context lives as long as its file."""
+    ours, theirs = socket.socketpair()
+    channel, worker._channel = worker._channel, ours
+    read, write = os.pipe()
+    socket.send_fds(theirs, [b"x"], [write])
+    os.close(write)
+    worker.kill()
+    os.set_blocking(read, False)
+    assert os.read(read, 1) == b""  # and no BlockingIOError: nobody has the other end
+    worker._channel = channel
+    for each in (ours, theirs):
+        each.close()
+    os.close(read)
+
+
+@pytest.mark.parametrize(("state", "is_gone"), [("Z", True), ("D", False)])
+def test_it_is_told_where_the_end_of_a_worker_was_not_seen(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, state: str, is_gone: bool
+) -> None:
+    monkeypatch.setattr(process, "_LONGEST_END_S", 0.01)
+    with monkeypatch.context() as patch:
+        patch.setattr(processes, "state", lambda pid: state)
+        worker.kill()
+    assert worker.is_surely_gone is is_gone

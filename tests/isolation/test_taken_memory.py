@@ -103,3 +103,27 @@ def test_each_further_worker_has_a_context_of_its_own(
 ) -> None:
     workers: list[Any] = [Worker(monkeypatch, held) for _ in range(8)]
     assert bool(take_too_much(workers, 0)) is is_blamed
+
+
+@pytest.mark.parametrize(
+    ("words", "is_expected"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", True),
+        ("CUDA_ERROR_OUT_OF_MEMORY", True),
+        ("CUDNN_STATUS_ALLOC_FAILED", True),
+        ("std::bad_alloc", True),
+        ("cudaErrorMemoryAllocation", True),
+        ("illegal memory access was encountered", False),
+        ("", False),
+    ],
+)
+def test_many_words_say_that_memory_was_not_found(words: str, is_expected: bool) -> None:
+    assert device_memory.says_short(words) is is_expected
+
+
+def test_what_others_have_just_given_back_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = iter([1, 2, 3, 3, 4])
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (next(free), TOTAL))
+    monkeypatch.setattr(device_memory, "_STEP_S", 0.001)
+    device_memory.wait_until_steady()
+    assert next(free) == 4

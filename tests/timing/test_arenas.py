@@ -49,3 +49,15 @@ def test_memory_that_all_share_is_left_alone() -> None:
     arenas.wipe()
     arenas.close()
     assert common.done == []
+
+
+def test_an_arena_that_something_may_still_write_to_is_never_used_again() -> None:
+    arenas = Arenas(cast("Slots", Own()))
+    first: Any = arenas.of("candidate")
+    arenas.abandon("candidate")
+    assert len(arenas) == 0
+    arenas.wipe()
+    arenas.close()
+    assert first.done == []
+    assert cast("Any", arenas.of("candidate")) is not first
+    assert len(arenas) == 1

@@ -88,6 +88,7 @@ class Worker:
         return [self.pid]
 
     log = ""
+    is_surely_gone = True
 
     def open(self, device: str, *, spin: bool, timeout_s: float) -> None:
         self.steps.append("open")

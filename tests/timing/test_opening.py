@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -289,6 +290,9 @@ class TimingSession:
 
     log: list[tuple[str, int, object]]
     disturbed: set[tuple[str, int]]
+    short_of_memory: dict[tuple[str, int], str] = {}
+    """What goes wrong once with a binding, in words."""
+    so_far: Any = SimpleNamespace(seen=[], failure="")
     time_ns = fastest_ns = 50_000
     logs: Iterator[float] = itertools.repeat(0.0)
     """The log ratio of each session in turn."""
@@ -319,6 +323,10 @@ class TimingSession:
             failure="", disturbance="", foreign_load=0.0, seen=[], results=[], findings=[], clock="gate",
             has_unsteady_clock=False, ways={}, fastest="eager",
         )  # fmt: skip
+        if words := TimingSession.short_of_memory.pop(key, ""):
+            if words.startswith("cuMem"):
+                raise RuntimeError(words)
+            result.failure = words
         if key in TimingSession.disturbed:
             TimingSession.disturbed.discard(key)
             result.disturbance = "others had the device"
@@ -343,6 +351,26 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Measured]:
         )  # fmt: skip
 
     return run
+
+
+@pytest.mark.parametrize("words", ["raised OutOfMemoryError: CUDA out of memory", "cuMemCreate: out of memory"])
+@pytest.mark.parametrize("turns", [2, 0])
+def test_a_session_that_found_no_memory_beside_workers_of_later_turns_is_repeated_without_them(
+    measured: Callable[..., Measured], monkeypatch: pytest.MonkeyPatch, words: str, turns: int
+) -> None:
+    monkeypatch.setattr(TimingSession, "short_of_memory", {("float32", 16): words})
+    opening = opened(device(), turns=turns)
+    if not turns:  # there was nobody: the failure stands
+        with pytest.raises(RuntimeError) if words.startswith("cuMem") else nullcontext():
+            assert measured(device(), opening=opening).failure.endswith(words)
+        return
+    opening.wait()
+    later = Workers.made[1]
+    told = measured(device(), opening=opening)
+    assert told.failure == ""
+    assert later.is_closed
+    assert all(workers is not later for _, _, workers in TimingSession.log)
+    assert [len(timing.sessions) for timing in told.timings] == [plan_for("full", "cuda").sessions] * len(CASES)
 
 
 BINDINGS = {(case.dtype, case.axes["rows"]) for case in CASES}

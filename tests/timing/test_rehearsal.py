@@ -145,3 +145,15 @@ def test_a_baseline_that_cannot_be_called_with_zeros_is_not_used(monkeypatch: py
     broken.answer = Raised(nonce=1, outcome="raised", type="RuntimeError", message="device-side assert", where="")
     with pytest.raises(HarnessError, match="device-side assert"):
         prepare(made)
+
+
+@pytest.mark.parametrize("is_surely_gone", [True, False])
+def test_the_arena_of_a_worker_whose_end_was_not_seen_is_abandoned(is_surely_gone: bool) -> None:
+    abandoned = list[str]()
+    unused: Any = None
+    arenas: Any = SimpleNamespace(abandon=abandoned.append)
+    made = Workers(unused, unused, arenas)
+    ended: Any = (SimpleNamespace(name="candidate"), SimpleNamespace(is_surely_gone=is_surely_gone))
+    made._opened = [ended]
+    made.close()
+    assert abandoned == ([] if is_surely_gone else ["candidate"])

@@ -66,7 +66,7 @@ class Memory(arguments.Arena):
     """The judge's memory, of the host."""
 
     def __init__(self, arena: JudgesArena, log: list[Any]) -> None:
-        super().__init__(arena.descriptor, arena.size_bytes)
+        super().__init__(arena.lend(), arena.size_bytes)
         self.log = log
 
     @property
