@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from robust_kbench.isolation.device_calls import Aside
 
 _ROOM = 2  # an arena of twice the size that a call needs, so that no address is foretold
+_LONGEST_STARTS_S = 20.0
 _MOST_ENDED = 4
 """How often a call is made anew whose worker the judge has ended."""
 
@@ -134,7 +136,15 @@ class Crew:
                     problem = f"the device has too little memory to judge this case on: {error}"
                     raise HarnessError(f"{case}: {problem}") from None
             self._room.make_room()
+            self._wait_for_starts()
             self._room.run_short()
+
+    def _wait_for_starts(self) -> None:
+        """Let other threads go on until none is starting a worker, which could not be ended."""
+        deadline = time.monotonic() + _LONGEST_STARTS_S
+        while self._room.starting and time.monotonic() < deadline:
+            with self._aside():
+                time.sleep(0.01)
 
     def _lacks_memory(self, seen: Observation) -> bool:
         """Tell if a kernel says that it has found no memory on a device. Others of ours may have had it."""
@@ -219,6 +229,7 @@ class Crew:
         if worker is None:
             room_bytes = self._room_bytes
             own = arena.for_a_worker()  # what an earlier worker left running on a device must not reach it
+            self._room.starting += 1
             try:
                 with self._aside():
                     worker = self._contestant.start(
@@ -228,6 +239,8 @@ class Crew:
                 if own is not arena:
                     own.close()
                 raise
+            finally:
+                self._room.starting -= 1
             self._workers[key], self._rooms_bytes[key] = worker, room_bytes
         return worker
 

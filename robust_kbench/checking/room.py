@@ -17,6 +17,8 @@ class Room:
         """`make_room`: give back what others hold that can do without it, and tell if that was anything."""
         self.make_room = make_room
         self.crews: list[Crew] = []
+        self.starting = 0
+        """Number of workers that some thread is starting, which nobody can end yet."""
         self.is_short = False
         """Whether it was found to be too little for several workers: from then on one is called at a time, alone."""
 

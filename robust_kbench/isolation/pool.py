@@ -128,7 +128,6 @@ class WarmPool:
     def start(self, flavour: Flavour, arena: Slots, allowance: Allowance) -> Worker:
         """A fresh worker process with nothing loaded; the caller closes it."""
         scratch = self.scratch()
-        lent = arena.lend()
         control = sealed_memfd("kbench-control", wire.CONTROL_BYTES)
         ours, theirs = socket.socketpair()
         log_read, log_write = os.pipe()
@@ -144,14 +143,15 @@ class WarmPool:
             "writable": [str(self._inductor_cache)] if flavour == "inductor" else [],
             "readable": [str(path) for path in allowance.readable],
         }
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(theirs.close)
+            for descriptor in (log_write, status_write):
+                stack.callback(os.close, descriptor)
+            lent = arena.lend()
+            stack.callback(os.close, lent)
             fds = [theirs.fileno(), control, lent, log_write, status_write]
             self._process(flavour, gpu=allowance.gpu).fork(limits, fds)
             return Worker(ours, control, log_read, status_read, scratch, allowance, arena)
-        finally:
-            theirs.close()
-            for descriptor in (lent, log_write, status_write):
-                os.close(descriptor)
 
     def _process(self, flavour: Flavour, *, gpu: bool) -> _WarmProcess:
         with self._lock:

@@ -37,7 +37,7 @@ _PATROL_S, _SLOW_PATROL_S = 0.05, 0.25
 _STOP_TIMEOUT_S = 2.0
 _OPENING = threading.Semaphore(2)
 """The driver creates one context after the other: all of many that begin at once would have to wait for the last."""
-_LONGEST_END_S = 30.0
+_LONGEST_END_S, _MOST_MESSAGES = 30.0, 4096
 _LEAST_FREE_DISK_BYTES = 256 << 20
 _LEAST_FREE_MEMORY_BYTES = 512 << 20
 _MOST_THREADS = 1024
@@ -357,8 +357,10 @@ class Worker:
     def _discard_messages(self) -> None:
         """Read what a dead worker has sent: descriptors of a device that lie there would keep its context alive."""
         with contextlib.suppress(OSError):
-            while self._channel.recv(1 << 16, socket.MSG_DONTWAIT):
-                pass
+            self._channel.settimeout(0)
+            for _ in range(_MOST_MESSAGES):  # one that is not gone after all may go on sending
+                if not self._channel.recv(1 << 16):
+                    return
 
     def close(self) -> None:
         """Kill the worker and release everything that was its own. May be called twice."""

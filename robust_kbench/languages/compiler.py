@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +34,20 @@ def run(
     It may read `readable`, too, beside what everybody in a sandbox may (see worker.readable).
     Raises BuildError with the first error when it fails, or when it takes longer than `timeout_s`.
     """
+    code, output = run_verbatim(command, folder, timeout_s=timeout_s, memory_bytes=memory_bytes, readable=readable)
+    output = output.replace(f"{folder}/", "").replace(f"{SOURCES}/", "")
+    if code != 0:
+        raise BuildError(_first_error(output, code), output[:_LOG_CHARACTERS])
+    return output[:max_characters]
+
+
+def run_verbatim(
+    command: Sequence[str], folder: Path, *, timeout_s: int, memory_bytes: int = 4 << 30, readable: Sequence[Path] = ()
+) -> tuple[int, str]:
+    """Run `command` in the same way, and return its exit code and the first mebibyte of what it printed.
+
+    Nothing in `folder` is opened here: it may have been replaced by a link to something that only the judge may touch.
+    """
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
@@ -40,7 +55,7 @@ def run(
         "TMPDIR": str(folder),
     }
     limits = [str(os.getpid()), str(folder), str(timeout_s), str(memory_bytes), os.pathsep.join(map(str, readable))]
-    with open(folder / "compiler.log", "w+b") as log:
+    with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             [*BUILDER_COMMAND, *limits, "--", *command],
             cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
@@ -52,11 +67,7 @@ def run(
         finally:
             _end_session(process)
         log.seek(0)
-        output = log.read(1 << 20).decode(errors="replace")
-    output = output.replace(f"{folder}/", "").replace(f"{SOURCES}/", "")
-    if code != 0:
-        raise BuildError(_first_error(output, code), output[:_LOG_CHARACTERS])
-    return output[:max_characters]
+        return code, log.read(1 << 20).decode(errors="replace")
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:

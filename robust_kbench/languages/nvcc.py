@@ -22,7 +22,7 @@ _NAME = re.compile(r'--gen_module_id_file --module_id_file_name "([^"]+)"')
 _NAMED = "--module_id_file_name"
 _MODULE = "_4b42454e_6_kernel_4348"
 """A name for the symbols that no other file sees. Each library is made of one file."""
-_LIST, _MOST_CHARACTERS, _LIST_TIMEOUT_S = "halves.txt", 1 << 18, 30
+_LIST_TIMEOUT_S, _LONGEST_SCRIPT = 30, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -33,23 +33,16 @@ class _Plan:
 
 def run(command: Sequence[str], folder: Path, *, timeout_s: int, memory_bytes: int) -> str:
     """Run `command`, which begins with nvcc, in `folder`, and return what it printed. Raises BuildError."""
-    kept = folder / "halves"
-    kept.mkdir(exist_ok=True)
-    script = side_by_side(_listed([*command, "--dryrun", "--keep", "--keep-dir", str(kept)], folder))
-    if script is None:
-        return compiler.run(command, folder, timeout_s=timeout_s, memory_bytes=memory_bytes)
-    (folder / "halves.sh").write_text(script)
-    return compiler.run(["/bin/sh", "halves.sh"], folder, timeout_s=timeout_s, memory_bytes=memory_bytes)
-
-
-def _listed(command: Sequence[str], folder: Path) -> str:
-    """Have nvcc list what it would run; "" where it does not, and says why when it is asked to run it."""
     try:
-        compiler.run(["/bin/sh", "-c", f'exec "$@" 2> {_LIST}', "sh", *command], folder, timeout_s=_LIST_TIMEOUT_S)
-        with open(folder / _LIST, encoding="utf-8") as file:
-            return file.read(_MOST_CHARACTERS)
-    except (BuildError, OSError, UnicodeError):
-        return ""
+        listing = [*command, "--dryrun", "--keep", "--keep-dir", "halves"]
+        code, listed = compiler.run_verbatim(listing, folder, timeout_s=_LIST_TIMEOUT_S)
+    except BuildError:
+        code, listed = 1, ""
+    script = side_by_side(listed) if code == 0 else None
+    if script is None or len(script) > _LONGEST_SCRIPT:  # nvcc says why, if it cannot do it
+        return compiler.run(command, folder, timeout_s=timeout_s, memory_bytes=memory_bytes)
+    # Not by a file: the folder is one in which a hostile build may have put a link.
+    return compiler.run(["/bin/sh", "-c", script], folder, timeout_s=timeout_s, memory_bytes=memory_bytes)
 
 
 def side_by_side(listed: str) -> str | None:
@@ -66,7 +59,7 @@ def side_by_side(listed: str) -> str | None:
     host = [*plan.commands[: fronts[0]], front.replace(name[0], f'{_NAMED} "{name[1]}"')]
     device = plan.commands[fronts[0] + 1 : made[0] + 1]
     lines = [f"export {variable}={shlex.quote(value)}" for variable, value in plan.variables]
-    lines.append(f'printf %s {_MODULE} > "{name[1]}"')
+    lines += ["mkdir -p halves", f'printf %s {_MODULE} > "{name[1]}"']
     lines += ["(", " &&\n".join(host), ") > host.log 2>&1 &", "host=$!"]
     lines += ["(", " &&\n".join(device), ") > device.log 2>&1", "device=$?"]
     # An error in the source is one of both halves; nvcc would not have come to the second.

@@ -35,6 +35,8 @@ _FLAG = re.compile(
 MAX_FILE_BYTES = 1024 * 1024
 MAX_FILES = 64
 MAX_NAME = 100
+_NAME_FOR_COMPILERS = re.compile(r"[\w.+][\w.+-]*")
+"""Compilers hand names of files on to a shell, which would take some for commands, or for options."""
 MAX_DEPTH = 8
 
 
@@ -123,6 +125,14 @@ class Submission(Strict):
             if any(str(parent) in sources for parent in path.parents):
                 raise ValueError(f"{name!r:.80} lies below another file of the submission")
         return sources
+
+    @model_validator(mode="after")
+    def _names_can_be_compiled(self) -> Self:
+        if self.file.language in ("cpp", "cuda"):
+            for name in self.sources:
+                if not all(map(_NAME_FOR_COMPILERS.fullmatch, PurePosixPath(name).parts)):
+                    raise ValueError(f"{name!r:.80}: use letters, digits and . _ + - in names of files; rename it")
+        return self
 
     @property
     def abi(self) -> Abi:

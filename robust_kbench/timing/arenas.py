@@ -18,6 +18,8 @@ class Arenas:
         self.common = common
         """Memory in which the judge's own work is measured, which no worker maps on a CUDA device."""
         self._own: dict[str, Slots] = {}
+        self.is_spoilt = False
+        """Whether workers that are open already may map an arena that must not be used any more."""
         self._lock = threading.Lock()  # workers of later turns are opened beside those of the first one
 
     def of(self, name: str) -> Slots:
@@ -33,7 +35,7 @@ class Arenas:
 
     def abandon(self, name: str) -> None:
         """Never use the arena of a contestant again: one of its workers may not be gone. Its memory is lost."""
-        self._own.pop(name, None)
+        self.is_spoilt |= self._own.pop(name, self.common) is not self.common
 
     def wipe(self) -> None:
         """Forget what earlier workers have left there. None of them may be alive."""

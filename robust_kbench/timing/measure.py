@@ -328,7 +328,7 @@ def _measure_once(
     measured: Measured,
     is_doubtful: Doubt,
 ) -> None:
-    left = [session]
+    left, short = [session], list[bool]()
 
     def run() -> SessionResult:
         is_shared = bool(left)
@@ -339,15 +339,19 @@ def _measure_once(
             result = shared.run(session) if is_shared else session.run()
         except Exception as error:
             _keep_facts(session.so_far, measured)
-            if says_short(str(error)) and shared.make_room():
-                return run()
             if session.so_far.failure:  # an error of ours that comes after it does not undo it
                 return session.so_far
+            if says_short(str(error)) and shared.make_room():
+                return repeat()
             raise
         if any(map(says_short, _complaints(result))) and shared.make_room():
             _keep_facts(result, measured)
-            return run()
+            return repeat()
         return result
+
+    def repeat() -> SessionResult:
+        short.append(True)
+        return run()
 
     result, repeated = _undisturbed(run, repeats, measured, is_doubtful)
     measured.loaded_sessions += _is_loaded(result)
@@ -358,7 +362,7 @@ def _measure_once(
     if result.failure:
         measured.failure = f"{binding.case}: {result.failure}"
         return
-    binding.sessions.append(result.as_record(repeated))
+    binding.sessions.append(result.as_record(repeated + len(short)))
     binding.logs.append(result.logs())
     binding.ways, binding.clock = result.ways, result.clock
     binding.times_us.append(statistics.median(result.times(CANDIDATE)) / 1e3)
@@ -368,8 +372,9 @@ def _measure_once(
 
 
 def _complaints(result: SessionResult) -> list[str]:
-    """What contestants that have failed were heard to say."""
-    return [result.failure, *(found.message for found in result.findings if found.guard == LOST_BASELINE)]
+    """What the candidate was heard to say if it has failed, or else baselines that were left out."""
+    lost = [found.message for found in result.findings if found.guard == LOST_BASELINE]
+    return [result.failure] if result.failure else lost
 
 
 def _undisturbed(

@@ -56,6 +56,7 @@ class Opening:
         self._ahead: list[Workers] = []
         """Those that are opened ahead and that nobody has taken, prepared or not."""
         self._thread: threading.Thread | None = None
+        self._giving_up = threading.Lock()
         if turns_ahead and device.kind == "cuda":
             for contestant in contestants:  # in this thread: a warm process dies with the one that has started it
                 contestant.warm_up(pool, device, self._dtypes[0])
@@ -76,6 +77,8 @@ class Opening:
     def take(self) -> Workers | None:
         """Workers that are open, for one turn; the caller closes them. None where there are none."""
         self.wait()
+        if self.arenas.is_spoilt:
+            self.give_up()
         return self._ahead.pop(0) if self._ahead else None
 
     @property
@@ -88,6 +91,10 @@ class Opening:
 
         Any thread may ask, as long as nothing is timed, and no worker that was taken is alive.
         """
+        with self._giving_up:
+            return self._give_up()
+
+    def _give_up(self) -> bool:
         if self._is_given_up:
             return False
         has_any = bool(self._ahead or len(self.arenas)) or (self._thread is not None and self._thread.is_alive())

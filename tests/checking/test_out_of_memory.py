@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -304,3 +305,44 @@ def test_an_arena_that_does_not_fit_is_opened_again_when_room_was_made(
         made.reserve(64)
     made.close()  # the closed one is not closed again
     assert closed == [1, 1]
+
+
+def test_a_call_that_is_to_be_alone_waits_for_workers_that_others_are_starting(make: Callable[..., Crew]) -> None:
+    """They cannot be ended yet, and hold a context and an arena each."""
+    calls, room, waited = list[int](), Room(), list[int]()
+
+    def call(*_: Any, **__: Any) -> Observation:
+        calls.append(room.starting)
+        return out_of_memory() if len(calls) == 1 else make_observation()
+
+    made = make("", call, room=room)
+    room.starting = 2
+
+    @contextmanager
+    def aside() -> Iterator[None]:
+        waited.append(1)
+        room.starting -= len(waited) in (2, 3)  # the first and the last are for workers of its own
+        yield
+
+    made._aside = aside
+    assert _called(made).ending == "returned"
+    assert calls == [2, 0]
+
+
+def test_workers_that_are_being_started_are_counted(make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch) -> None:
+    room, counts = Room(), list[int]()
+    made = make("", lambda *_, **__: make_observation(), room=room)
+
+    def start(*_: Any, **__: Any) -> Worker:
+        counts.append(room.starting)
+        if len(counts) == 2:
+            raise HarnessError("no device")
+        return Worker(Arena())
+
+    monkeypatch.setattr(made._contestant, "start", start)
+    monkeypatch.setattr(crew, "is_short", lambda call_bytes: False)
+    assert _called(made).ending == "returned"
+    made.take_lane(1)
+    with pytest.raises(HarnessError, match="no device"):
+        _called(made)
+    assert (counts, room.starting) == ([1, 1], 0)

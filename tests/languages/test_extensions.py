@@ -196,7 +196,7 @@ def test_nvcc_makes_a_working_module_with_few_headers(
     submission = submit(SOURCE, language="cuda", abi="torch")
     task = load_task("norm/rmsnorm").spec
     built = cuda._compile(submission, task, "float32", tmp_path, architecture=["-gencode=arch=compute_90a,code=sm_90a"])
-    assert len(commands) == 2  # the list of what nvcc would run, and that
+    assert len(commands) == 1
     assert built.log == ""
     kernel = loaders.load(built.entry)
     x, weight = torch.randn(4, 3), torch.randn(3)

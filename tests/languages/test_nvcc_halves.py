@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from robust_kbench.languages import nvcc
+from robust_kbench.errors import BuildError
+from robust_kbench.languages import compiler, nvcc
 
 LISTED = r"""#$ _SPACE_=
 #$ CICC_PATH=/usr/local/cuda/nvvm/bin
@@ -104,4 +105,19 @@ def test_one_architecture_or_several_are_compiled(tmp_path: Path, architectures:
     command = [found, "-shared", "-Xcompiler", "-fPIC", *options, str(source), "-o", str(target)]
     assert nvcc.run(command, tmp_path, timeout_s=100, memory_bytes=8 << 30) == ""
     assert target.exists()
-    assert (tmp_path / "halves.sh").exists() is (len(architectures) == 1)
+    assert (tmp_path / "halves").exists() is (len(architectures) == 1)
+
+
+def test_a_compiler_finds_nothing_that_the_judge_writes_to_or_reads_later(tmp_path: Path) -> None:
+    """A hostile build may put a link to a file of the judge's in the place of whatever is opened after it."""
+    folder, foreign = tmp_path / "build", tmp_path / "foreign"
+    folder.mkdir()
+    foreign.write_text("the judge's")
+    before = set(folder.iterdir())
+    assert compiler.run(["/bin/sh", "-c", "echo first"], folder, timeout_s=20) == "first\n"
+    assert set(folder.iterdir()) == before
+    links = "; ".join(f"ln -s {foreign} {name}" for name in ("compiler.log", "halves.sh", "halves.txt"))
+    compiler.run(["/bin/sh", "-c", links], folder, timeout_s=20)
+    with pytest.raises(BuildError):
+        nvcc.run(["/bin/false"], folder, timeout_s=20, memory_bytes=1 << 30)
+    assert foreign.read_text() == "the judge's"

@@ -20,7 +20,8 @@ from robust_kbench.errors import HarnessError, WorkerCrashed
 from robust_kbench.isolation.calling import CONTEXT_BYTES
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.record import Session
+from robust_kbench.schema.finding import Finding
+from robust_kbench.schema.record import LOST_BASELINE, Session
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import measure as measuring
 from robust_kbench.timing import opening as opening_
@@ -326,6 +327,8 @@ class TimingSession:
         if words := TimingSession.short_of_memory.pop(key, ""):
             if words.startswith("cuMem"):
                 raise RuntimeError(words)
+            if words.startswith("incorrect"):  # and a baseline has found no memory
+                result.findings = [Finding(guard=LOST_BASELINE, severity="warn", message="out of memory")]
             result.failure = words
         if key in TimingSession.disturbed:
             TimingSession.disturbed.discard(key)
@@ -371,6 +374,26 @@ def test_a_session_that_found_no_memory_beside_workers_of_later_turns_is_repeate
     assert later.is_closed
     assert all(workers is not later for _, _, workers in TimingSession.log)
     assert [len(timing.sessions) for timing in told.timings] == [plan_for("full", "cuda").sessions] * len(CASES)
+
+
+def test_a_wrong_answer_stands_whatever_a_baseline_says(
+    measured: Callable[..., Measured], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TimingSession, "short_of_memory", {("float32", 16): "incorrect: y[0] is 1, not 2"})
+    opening = opened(device(), turns=2)
+    opening.wait()
+    assert measured(device(), opening=opening).failure.endswith("y[0] is 1, not 2")
+
+
+def test_workers_that_map_an_arena_which_is_used_no_more_are_not_taken(made: list[Workers]) -> None:
+    opening = opened(device(), turns=2)
+    opening.arenas.of("candidate")
+    first: Any = opening.take()
+    opening.arenas.abandon("candidate")
+    assert opening.take() is None
+    assert [workers.is_closed for workers in made] == [False, True]
+    first.close()
+    opening.close()
 
 
 BINDINGS = {(case.dtype, case.axes["rows"]) for case in CASES}
