@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-import stat
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from robust_kbench import languages
 from robust_kbench.baselines import COMPILE
 from robust_kbench.devices import Device
 from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerError
+from robust_kbench.hostile_folders import open_left
 from robust_kbench.isolation.compiled import Compiled
 from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.isolation.process import Worker
@@ -177,12 +177,8 @@ def _copied(artefact: Path, folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     target = folder / artefact.name
     try:
-        # A build may have left a link in its place, to a file that only the judge may read.
-        with open(os.open(artefact, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as source:
-            if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
-                raise OSError("it is no regular file")
-            with open(target, "xb") as copy:
-                shutil.copyfileobj(source, copy)
+        with open_left(artefact) as source, open(target, "xb") as copy:
+            shutil.copyfileobj(source, copy)
     except OSError as error:
         raise WorkerCrashed(f"the library that was built cannot be loaded: {error}", "") from None
     return target

@@ -16,7 +16,7 @@ import robust_kbench
 ROOT = Path(robust_kbench.__file__).parent
 ROWS: tuple[set[str], ...] = (
     {"version", "errors", "progress", "folders", "catalogue"},
-    {"machine_lock", "machine_shares", "own_modules", "freed_memory"},
+    {"machine_lock", "machine_shares", "own_modules", "freed_memory", "hostile_folders"},
     {"schema"},
     {"registry", "stopwatch", "emulator", "labels"},
     {"cases", "languages", "devices", "guards", "worker", "store", "signing"},

@@ -19,13 +19,15 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
+from typing import BinaryIO
 
 from robust_kbench.errors import HarnessError, SpecError
+from robust_kbench.hostile_folders import open_left
 from robust_kbench.importers.description import Report, Request
 from robust_kbench.own_modules import confined_python
 from robust_kbench.schema.documents import parse
 
-REQUEST, RESULT, LOG, TASK = "request.json", "result.json", "log", "task"
+REQUEST, RESULT, TASK = "request.json", "result.json", "task"
 _MEMORY_BYTES = 14 << 30
 _RESULT_BYTES = 8 << 20
 _TAIL = 300
@@ -43,50 +45,49 @@ def ask(request: Request, *, seconds: int, stop: Event, files: Mapping[str, Path
         for title, source in (files or {}).items():
             shutil.copytree(source, folder / title)
         (folder / REQUEST).write_text(request.model_dump_json())
-        code = _execute(folder, seconds, stop)
-        return _answer(folder, code, seconds)
+        with tempfile.TemporaryFile() as log:  # without a name that a foreign problem could give to something else
+            code = _execute(folder, seconds, stop, log)
+            return _answer(folder, code, seconds, log)
 
 
-def _execute(folder: Path, seconds: int, stop: Event) -> int | None:
+def _execute(folder: Path, seconds: int, stop: Event, log: BinaryIO) -> int | None:
     """The exit code, or None when time ran out, or nobody waits any longer."""
     limits = [str(os.getpid()), str(folder), str(seconds), str(_MEMORY_BYTES), ""]
     builder = [sys.executable, "-I", "-m", "robust_kbench.worker.builder", *limits, "--"]
     command = [*builder, *confined_python("robust_kbench.importers.child", str(folder))]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
     environment |= {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    with open(folder / LOG, "wb") as log:
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True,
-        )  # fmt: skip
-        try:
-            deadline = time.monotonic() + seconds
-            while process.poll() is None and time.monotonic() < deadline and not stop.wait(_LOOKS_EVERY_S):
-                pass
-            return process.poll()
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _answer(folder: Path, code: int | None, seconds: int) -> Report:
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        start_new_session=True,
+    )  # fmt: skip
     try:
-        descriptor = os.open(folder / RESULT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        deadline = time.monotonic() + seconds
+        while process.poll() is None and time.monotonic() < deadline and not stop.wait(_LOOKS_EVERY_S):
+            pass
+        return process.poll()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _answer(folder: Path, code: int | None, seconds: int, log: BinaryIO) -> Report:
+    try:
+        result = open_left(folder / RESULT)
     except OSError:
-        return Report(error=f"out of time after {seconds} s" if code is None else _died(folder, code))
+        return Report(error=f"out of time after {seconds} s" if code is None else _died(log, code))
     try:
-        with open(descriptor, "rb") as file:
+        with result as file:
             data = json.loads(file.read(_RESULT_BYTES + 1)[:_RESULT_BYTES])
         return parse(Report, data, "what the sandbox reports")
     except (SpecError, ValueError, RecursionError, OSError) as error:
         return Report(error=f"the answer of the sandbox is none: {error}"[:_TAIL])
 
 
-def _died(folder: Path, code: int) -> str:
-    with open(folder / LOG, "rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-        words = file.read().decode(errors="replace").strip().splitlines()[-1:]
+def _died(log: BinaryIO, code: int) -> str:
+    log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
+    words = log.read().decode(errors="replace").strip().splitlines()[-1:]
     if words and re.search("No module named '?robust_kbench", words[0]):
         raise HarnessError(f"the sandbox cannot import this package: {words[0]}")
     return f"ended with exit code {code}: {words[0] if words else 'it said nothing'}"

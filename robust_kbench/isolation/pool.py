@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from robust_kbench.errors import HarnessError
-from robust_kbench.isolation.folders import discard
+from robust_kbench.hostile_folders import discard
 from robust_kbench.isolation.memfd import sealed_memfd
 from robust_kbench.isolation.process import Worker
 from robust_kbench.worker import gpu_nodes, landlock, sandbox, wire

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
+from robust_kbench.hostile_folders import discard
 from robust_kbench.isolation import processes, schedule
-from robust_kbench.isolation.folders import discard
 from robust_kbench.isolation.protocol import Answer, Loaded, Raised, Returned, parse_answer
 from robust_kbench.worker import wire
 

@@ -13,10 +13,11 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
+from robust_kbench.hostile_folders import open_left
 from robust_kbench.own_modules import confined_python
 
 _TAIL = 300
@@ -58,42 +59,37 @@ def _run_in(folder: Path, found: Found, settings: Settings, libraries: Libraries
     }  # fmt: skip
     (folder / "request.json").write_text(json.dumps(request))
     places = [found.path, *([found.reference] if found.reference else []), libraries.runtime, libraries.torch]
-    code = _execute(folder, settings, [str(place.resolve().parent) for place in places])
+    with tempfile.TemporaryFile() as file:  # without a name that a kernel could give to something else
+        code = _execute(folder, settings, [str(place.resolve().parent) for place in places], file)
+        file.seek(0)
+        log = file.read().decode(errors="replace")
     died = {"died": True} if code is not None and code > _SIGNAL else {}
-    with contextlib.suppress(OSError, ValueError):
-        result = json.loads((folder / "result.json").read_text())
+    with contextlib.suppress(OSError, ValueError), open_left(folder / "result.json") as left:
+        result = json.load(left)
         if isinstance(result, dict):
             return result | died
-    log = (folder / "output.log").read_text(errors="replace")
     reason = f"out of time in {_innermost(log)}" if code is None else f"ended with exit code {code}: {log[-_TAIL:]}"
     return {"built": None, "ran": False, "reason": reason, **died}
 
 
-def _execute(folder: Path, settings: Settings, readable: list[str]) -> int | None:
+def _execute(folder: Path, settings: Settings, readable: list[str], log: BinaryIO) -> int | None:
     """The exit code, or None when time ran out."""
     places = os.pathsep.join([*readable, *settings.packages])
     limits = [str(os.getpid()), str(folder), str(4 * settings.seconds), str(settings.memory_bytes), places]
     builder = [sys.executable, "-I", "-m", "robust_kbench.worker.builder", *limits, "--"]
     command = [*builder, *confined_python("robust_kbench.emulator.survey.child", str(folder / "request.json"))]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "TMPDIR": str(folder)}
-    with open(folder / "output.log", "wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        try:
-            return process.wait(settings.seconds)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+    )
+    try:
+        return process.wait(settings.seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _innermost(log: str) -> str:

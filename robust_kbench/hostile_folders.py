@@ -1,0 +1,30 @@
+"""Folders that hostile code has filled: what is read from there, and how they are deleted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import BinaryIO
+
+
+def discard(folder: Path) -> None:
+    """Delete `folder` as far as possible; never raises. Python's own way recurses, and a submission may nest deeply."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:
+        subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True)
+
+
+def open_left(path: Path) -> BinaryIO:
+    """Open a regular file that hostile code has left in a folder of its own. Raises OSError for anything else.
+
+    A link there may lead to a file that only the judge may read, and a pipe would have it wait.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path.name} is no regular file")
+    return os.fdopen(descriptor, "rb")

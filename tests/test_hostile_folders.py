@@ -1,0 +1,74 @@
+"""What hostile code has left in a folder: a file is read, and nothing else is followed or waited for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from robust_kbench.emulator.survey import sandbox as survey
+from robust_kbench.emulator.survey.extension import Libraries
+from robust_kbench.emulator.survey.sources import Found
+from robust_kbench.hostile_folders import open_left
+from robust_kbench.importers import sandbox as importing
+from robust_kbench.importers.description import Request
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "result").write_text("42")
+    with open_left(tmp_path / "result") as file:
+        assert file.read() == b"42"
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "none"])
+def test_nothing_else_is_opened_and_nobody_waits(tmp_path: Path, kind: str) -> None:
+    place, before = tmp_path / "result", len(os.listdir("/proc/self/fd"))
+    if kind == "link":
+        (tmp_path / "secret").write_text("only the judge may read this")
+        place.symlink_to(tmp_path / "secret")
+    elif kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    with pytest.raises(OSError, match=r"result|Too many levels"):
+        open_left(place)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_foreign_problem_cannot_have_another_file_be_taken_for_its_result_or_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text('{"error": "only the judge may read this"}')
+
+    def execute(folder: Path, seconds: int, stop: Any, log: Any) -> int:
+        log.write(b"its own words\n")
+        for name in ("result.json", "log"):
+            (folder / name).symlink_to(secret)
+        return 1
+
+    monkeypatch.setattr(importing, "_execute", execute)
+    request: Any = Request.model_construct()
+    told = importing.ask(request, seconds=9, stop=Event())
+    assert told.error == "ended with exit code 1: its own words"
+
+
+def test_nor_can_a_kernel_in_a_survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text('{"built": "only the judge may read this"}')
+
+    def execute(folder: Path, settings: Any, readable: Any, log: Any) -> int:
+        log.write(b"its own words\n")
+        for name in ("result.json", "output.log"):
+            (folder / name).symlink_to(secret)
+        return 1
+
+    monkeypatch.setattr(survey, "_execute", execute)
+    found = Found(path=tmp_path / "kernel.cu", kind="model")
+    libraries = Libraries(tmp_path / "a.so", tmp_path / "b.so")
+    told = survey.run(found, survey.Settings(seconds=9, memory_bytes=1), libraries)
+    assert told["built"] is None
+    assert told["reason"] == "ended with exit code 1: its own words\n"
