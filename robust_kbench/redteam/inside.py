@@ -25,12 +25,15 @@ class InsideWorker:
     layers: tuple[str, ...] = ()
     log = ""
     may_start_processes = True
+    is_surely_gone = True
 
     def __init__(self, arena: Slots) -> None:
         self.pid = os.getpid()
         self.scratch = Path(tempfile.mkdtemp(prefix="kbench-inside-"))
         self.arena = arena
-        self._arena = arguments.Arena(arena.lend(), arena.size_bytes)
+        lent = arena.lend()
+        self._arena = arguments.Arena(lent, arena.size_bytes)
+        os.close(lent)
         self._kernel: Callable[..., Any] = _nothing
         self._kept: object = None
 
