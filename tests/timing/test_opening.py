@@ -445,7 +445,9 @@ def test_sessions_that_disagree_have_others_added_unless_a_time_is_too_short_for
 ) -> None:
     monkeypatch.setattr(TimingSession, "time_ns", time_ns)
     monkeypatch.setattr(TimingSession, "fastest_ns", fastest_ns)
-    monkeypatch.setattr(TimingSession, "logs", itertools.cycle([-0.09, 0.09, -0.09, 0.09, 0.0, 0.05, -0.05]))
+    by_turn = itertools.cycle([-0.09, 0.09])
+    logs = itertools.chain.from_iterable(itertools.repeat(log, len(CASES)) for log in by_turn)
+    monkeypatch.setattr(TimingSession, "logs", logs)
     plan = plan_for("full", "cuda")
     told = measured(device())
     assert [len(timing.sessions) for timing in told.timings] == [plan.sessions + more] * len(CASES)
