@@ -190,6 +190,8 @@ def test_no_further_turn_is_opened_when_nobody_will_need_it(
     goes_on = threading.Event()
     monkeypatch.setattr(Workers, "open", lambda *_: goes_on.wait(10))
     opening = opened(device(), turns=5)
+    while not made:
+        time.sleep(0.001)
     closing = threading.Thread(target=opening.close)
     closing.start()
     while not opening._is_given_up:
