@@ -140,9 +140,12 @@ class Crew:
             self._room.run_short()
 
     def _wait_for_starts(self) -> None:
-        """Let other threads go on until none is starting a worker, which could not be ended."""
+        """Let other threads go on until none is starting a worker, which could not be ended.
+
+        Where memory is known to be short already, no thread goes on beside another, and nobody is starting any.
+        """
         deadline = time.monotonic() + _LONGEST_STARTS_S
-        while self._room.starting and time.monotonic() < deadline:
+        while self._room.starting and not self._room.is_short and time.monotonic() < deadline:
             with self._aside():
                 time.sleep(0.01)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -346,3 +347,21 @@ def test_workers_that_are_being_started_are_counted(make: Callable[..., Crew], m
     with pytest.raises(HarnessError, match="no device"):
         _called(made)
     assert (counts, room.starting) == ([1, 1], 0)
+
+
+def test_nobody_is_waited_for_where_memory_is_known_to_be_short(
+    make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock is not given away then, so that a start that is under way could not end meanwhile."""
+    room, calls = Room(), list[int]()
+
+    def call(*_: Any, **__: Any) -> Observation:
+        calls.append(1)
+        if len(calls) == 1:
+            room.is_short, room.starting = True, 1  # another thread was faster
+            return out_of_memory()
+        return make_observation()
+
+    made = make("", call, room=room)
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("waited"))
+    assert _called(made).ending == "returned"
