@@ -14,7 +14,7 @@ from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device
 from robust_kbench.errors import SpecError
 from robust_kbench.isolation.pool import WarmPool
-from robust_kbench.registry import LoadedTask, load_task
+from robust_kbench.registry import LoadedTask, task_of
 from robust_kbench.schema.record import CANDIDATE
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import FloatDType
@@ -50,7 +50,7 @@ class Building:
         self._thread.shutdown(cancel_futures=True)
 
     def _build(self, submission: Submission) -> Contestant:
-        task = load_task(submission.file.task)
+        task = task_of(submission.file.task)
         dtypes = declared_dtypes(submission, task)
         spec = under_its_contract(submission, task).spec
         return build(CANDIDATE, submission, spec, dtypes, self.device, self._pool.scratch())

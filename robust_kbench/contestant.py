@@ -177,10 +177,11 @@ def _copied(artefact: Path, folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     target = folder / artefact.name
     try:
-        with open_left(artefact) as source, open(target, "xb") as copy:
-            shutil.copyfileobj(source, copy)
+        left = open_left(artefact)
     except OSError as error:
         raise WorkerCrashed(f"the library that was built cannot be loaded: {error}", "") from None
+    with left as source, open(target, "xb") as copy:
+        shutil.copyfileobj(source, copy)
     return target
 
 

@@ -36,7 +36,7 @@ from robust_kbench.oracle.judgement import RULE
 from robust_kbench.oracle.reference import Reference, precision_facts
 from robust_kbench.oracle.verdict import Judge, not_checked
 from robust_kbench.progress import Progress, silent
-from robust_kbench.registry import LoadedTask, load_task
+from robust_kbench.registry import LoadedTask, task_of
 from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.documents import printable
 from robust_kbench.schema.finding import Finding
@@ -132,7 +132,7 @@ class Evaluator:
         sense.
         """
         watch = Stopwatch()
-        loaded = task or load_task(submission.file.task)
+        loaded = task or task_of(submission.file.task)
         if submission.file.task != loaded.spec.name:
             raise UsageError(f"{submission.name} is a submission to {submission.file.task}, not to {loaded.spec.name}")
         dtypes = declared_dtypes(submission, loaded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -17,6 +18,10 @@ from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES, Submissio
 from robust_kbench.schema.task import Task
 
 TASK_FILE = "task.yaml"
+TASKS_VARIABLE = "KBENCH_TASKS"
+"""Names folders of tasks beside the registry's, which their user trusts; joined like those of PATH."""
+_IMPORTED_SUBMISSIONS = "submissions"
+"""Where an import puts submissions, beside its tasks. No folder of others is a family of tasks."""
 PINNED_FILE = "regressions.yaml"
 ADMISSION_FILE = "admission.yaml"
 IMPORTED_FILE = "imported.yaml"
@@ -59,15 +64,42 @@ def task_names() -> list[str]:
 
 
 def load_task(name: str) -> LoadedTask:
-    """The task called `name` (family/op), or the one in a folder of that path. Raises UsageError and SpecError."""
-    folder = data_folder("tasks") / name
-    if not (folder / TASK_FILE).is_file():
-        folder = Path(name)
-    if not (folder / TASK_FILE).is_file():
-        near = get_close_matches(name, task_names(), 1)
-        hint = f"did you mean {near[0]!r}?" if near else "`kbench tasks` lists all tasks"
-        raise UsageError(f"no task {name!r}; {hint}")
-    return read_task(folder)
+    """The task that a user calls `name` (family/op), or the one in a folder of that path.
+
+    Its reference will be executed, so that a submission must not name a path: see `task_of`. Raises UsageError and
+    SpecError.
+    """
+    if (folder := _trusted_folder(name) or Path(name)) and (folder / TASK_FILE).is_file():
+        return read_task(folder)
+    raise _unknown(name)
+
+
+def task_of(name: str) -> LoadedTask:
+    """The task that a submission or a record calls `name`: one of the registry, or of KBENCH_TASKS.
+
+    Never one that lies elsewhere: whoever wrote the submission could have put it there, and with it code that the judge
+    executes, and what counts as right. Raises UsageError and SpecError.
+    """
+    if (folder := _trusted_folder(name)) is not None:
+        return read_task(folder)
+    raise _unknown(name)
+
+
+def _trusted_folder(name: str) -> Path | None:
+    """The folder of a task, where its user has said that tasks are."""
+    family, _, op = name.partition("/")
+    is_name = family.isidentifier() and op.isidentifier() and family != _IMPORTED_SUBMISSIONS
+    roots = [data_folder("tasks"), *map(Path, filter(None, os.environ.get(TASKS_VARIABLE, "").split(os.pathsep)))]
+    found = (root / name for root in roots if is_name)
+    return next((folder for folder in found if (folder / TASK_FILE).is_file()), None)
+
+
+def _unknown(name: str) -> UsageError:
+    near = get_close_matches(name, task_names(), 1)
+    hint = f"did you mean {near[0]!r}?" if near else "`kbench tasks` lists all tasks"
+    if (Path(name) / TASK_FILE).is_file():
+        hint = "the one in this folder is used, and its code executed, only where --tasks . says so"
+    return UsageError(f"no task {name!r}; {hint}")
 
 
 def read_task(folder: Path) -> LoadedTask:
@@ -147,7 +179,7 @@ def read_submission(folder: Path) -> Submission:
     header = _read_text(folder / SUBMISSION_FILE, where)
     file = parse(SubmissionFile, read_yaml(header, where), where)
     sources = dict(_sources(folder))
-    submission = Submission(name=_name(folder.resolve()), file=file, sources=sources)
+    submission = _submission(_name(folder.resolve()), file, sources, where)
     if submission.entry_file not in sources:
         near = get_close_matches(submission.entry_file, sources, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -166,7 +198,11 @@ def _from_file(path: Path, task: str | None) -> Submission:
         language = "triton"
     symbol = task.rpartition("/")[2]
     data = {"task": task, "language": language, "entry_point": f"{path.name}::{symbol}"}
-    return Submission(name=path.stem, file=parse(SubmissionFile, data, str(path)), sources={path.name: text})
+    return _submission(path.stem, parse(SubmissionFile, data, str(path)), {path.name: text}, str(path))
+
+
+def _submission(name: str, file: SubmissionFile, sources: dict[str, str], where: str) -> Submission:
+    return parse(Submission, {"name": name, "file": file.model_dump(mode="json"), "sources": sources}, where)
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, str]]:

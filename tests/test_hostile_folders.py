@@ -12,9 +12,11 @@ import pytest
 from robust_kbench.emulator.survey import sandbox as survey
 from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
+from robust_kbench.errors import SpecError
 from robust_kbench.hostile_folders import open_left
 from robust_kbench.importers import sandbox as importing
 from robust_kbench.importers.description import Request
+from robust_kbench.importers.foreign_files import read_source
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
@@ -72,3 +74,41 @@ def test_nor_can_a_kernel_in_a_survey(tmp_path: Path, monkeypatch: pytest.Monkey
     told = survey.run(found, survey.Settings(seconds=9, memory_bytes=1), libraries)
     assert told["built"] is None
     assert told["reason"] == "ended with exit code 1: its own words\n"
+
+
+def test_a_foreign_problem_that_nests_folders_ends_nothing_but_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's own way of deleting them recurses."""
+    made = list[Path]()
+
+    def execute(folder: Path, *_: Any) -> int:
+        made.append(folder)
+        os.chdir(folder)
+        for _depth in range(1_500):
+            os.mkdir("d")
+            os.chdir("d")
+        os.chdir("/")
+        return 1
+
+    here = os.getcwd()
+    try:
+        monkeypatch.setattr(importing, "_execute", execute)
+        request: Any = Request.model_construct()
+        assert importing.ask(request, seconds=9, stop=Event()).error.startswith("ended with exit code 1")
+        monkeypatch.setattr(survey, "_execute", execute)
+        libraries = Libraries(Path("a.so"), Path("b.so"))
+        assert not survey.run(Found(Path("k.cu"), "model"), survey.Settings(seconds=9, memory_bytes=1), libraries)[
+            "ran"
+        ]
+    finally:
+        os.chdir(here)
+    assert not any(folder.exists() for folder in made)
+    assert len(made) == 2
+
+
+def test_a_link_among_foreign_files_is_not_followed(tmp_path: Path) -> None:
+    """What it leads to would be written into a submission that is published."""
+    (tmp_path / "secret").write_text("only this user may read this")
+    (tmp_path / "kernel.cu").symlink_to(tmp_path / "secret")
+    with pytest.raises(SpecError, match="a link, which is not followed"):
+        read_source(tmp_path / "kernel.cu")
+    assert read_source(tmp_path / "secret").startswith("only")

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -13,9 +15,11 @@ import torch
 from specimens import REFERENCE, TASK
 
 from robust_kbench.cases.values import Inputs
+from robust_kbench.cli.collect import trust_tasks_in
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.registry import (
+    TASKS_VARIABLE,
     baselines_of,
     find_submissions,
     load_task,
@@ -23,6 +27,7 @@ from robust_kbench.registry import (
     read_task,
     task_folders,
     task_names,
+    task_of,
 )
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES
@@ -103,6 +108,50 @@ def test_a_task_that_resembles_none_gets_a_pointer_to_the_list() -> None:
 
 def test_a_task_outside_the_registry_is_loaded_by_its_path(tmp_path: Path) -> None:
     assert load_task(str(_write_task(tmp_path))).spec.summary == TASK["summary"]
+
+
+def test_a_submission_cannot_bring_its_own_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge would execute its reference, which would also say what is right."""
+    _write_task(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(TASKS_VARIABLE, "")
+    with pytest.raises(UsageError, match="the one in this folder is used, and its code executed, only where --tasks"):
+        task_of("norm/scale")
+    trust_tasks_in([tmp_path])
+    assert task_of("norm/scale").spec.summary == TASK["summary"]
+
+
+@pytest.mark.parametrize(
+    "name", ["submissions/scale", "{}/norm/scale", "../x/norm/scale", "norm/../norm/scale", "scale"]
+)
+def test_what_a_submission_names_is_no_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for folder in ("submissions/scale", "norm/scale"):
+        _write_task(tmp_path / "x", folder)
+    monkeypatch.chdir(tmp_path / "x")
+    monkeypatch.setenv(TASKS_VARIABLE, str(tmp_path / "x"))
+    with pytest.raises(UsageError, match="no task"):
+        task_of(name.format(tmp_path / "x"))
+
+
+def test_every_evaluation_looks_for_a_submissions_task_where_its_user_has_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write_task(tmp_path)
+    (tmp_path / "norm/scale/reference.py").write_text("open('pwned', 'w')\n" + REFERENCE)
+    (tmp_path / "kernel.py").write_text("def scale(x):\n    return 2 * x\n")
+    (tmp_path / "submission.yaml").write_text("task: norm/scale\nlanguage: python\nentry_point: kernel.py::scale\n")
+    monkeypatch.setenv(TASKS_VARIABLE, "")
+    for command in ("evaluate", "profile"):
+        asked = [sys.executable, "-m", "robust_kbench", command, ".", "--device", "cpu"]
+        done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 2, done.stdout
+        assert "no task 'norm/scale'" in done.stderr
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_a_folder_of_tasks_that_is_none_is_told() -> None:
+    with pytest.raises(UsageError, match="--tasks nowhere: no such directory"):
+        trust_tasks_in([Path("nowhere")])
 
 
 def test_a_task_must_lie_in_the_folder_of_its_name(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import typer
 
 from robust_kbench.errors import SpecError, UsageError
-from robust_kbench.registry import SUBMISSION_FILE, find_submissions, submission_folders
+from robust_kbench.registry import SUBMISSION_FILE, TASKS_VARIABLE, find_submissions, submission_folders
 from robust_kbench.schema.documents import shown
 from robust_kbench.schema.submission import Submission
 
@@ -34,6 +35,18 @@ def collect(paths: Sequence[Path], task: str | None) -> tuple[list[Job], int]:
                 typer.echo(shown(f"error: {error}"), err=True)
                 code = 2
     return jobs, code
+
+
+def trust_tasks_in(folders: Sequence[Path]) -> None:
+    """Have submissions be judged on tasks below `folders`, too, whose references are executed. Raises UsageError."""
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"--tasks {folder}: no such directory")
+    known = os.environ.get(TASKS_VARIABLE, "")
+    # By the environment, as evaluations at once are processes of their own.
+    os.environ[TASKS_VARIABLE] = os.pathsep.join(
+        [*(str(folder.resolve()) for folder in folders), *filter(None, [known])]
+    )
 
 
 def _own_file(place: Path) -> Path:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from robust_kbench.signing import PrivateKey
 
 _GPU_NODE = "/dev/nvidiactl"
+TASKS = typer.Option(
+    "--tasks", metavar="DIR", help="Use tasks of this folder, too, as an import makes it; their code is executed."
+)
 
 
 class DeviceChoice(StrEnum):
@@ -36,6 +39,7 @@ class TierChoice(StrEnum):
 def evaluate(
     paths: Annotated[list[Path], typer.Argument(help="Submissions: directories, trees of them, or files.")],
     task: Annotated[str | None, typer.Option(help="Task of a submission that is a single file.")] = None,
+    tasks: Annotated[list[Path] | None, TASKS] = None,
     device: Annotated[DeviceChoice, typer.Option(help="auto: cuda where there is one.")] = DeviceChoice.AUTO,
     tier: Annotated[TierChoice, typer.Option(help="quick: seconds, never ranked.")] = TierChoice.FULL,
     seed: Annotated[
@@ -59,10 +63,11 @@ def evaluate(
 ) -> None:
     """Judge submissions. Exit code: 0 all passed, 1 some not, 2 a wrong request or file, 3 our own failure."""
     from robust_kbench.cli.case_text import parse_case
-    from robust_kbench.cli.collect import collect
+    from robust_kbench.cli.collect import collect, trust_tasks_in
     from robust_kbench.errors import UsageError
     from robust_kbench.isolation.pool import WarmPool, flavour_of
 
+    trust_tasks_in(tasks or [])
     only = None if case is None else parse_case(case)
     if isinstance(only, int) and seed is None:
         raise UsageError("--case needs --seed: the case numbers belong to a seed")

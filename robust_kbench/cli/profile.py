@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
-from robust_kbench.cli.evaluate import DeviceChoice
+from robust_kbench.cli.evaluate import TASKS, DeviceChoice
 
 
 def profile(
     path: Annotated[Path, typer.Argument(help="One submission: its directory, or a file.")],
     task: Annotated[str | None, typer.Option(help="Task of a submission that is a single file.")] = None,
+    tasks: Annotated[list[Path] | None, TASKS] = None,
     device: Annotated[DeviceChoice, typer.Option(help="auto: cuda where there is one.")] = DeviceChoice.AUTO,
     dtype: Annotated[str | None, typer.Option(help="Only this dtype; default: run the first, compile all.")] = None,
     binding: Annotated[int, typer.Option(min=0, help="Number of the task's timed binding for the device.")] = 0,
@@ -26,9 +27,11 @@ def profile(
     """
     import json
 
+    from robust_kbench.cli.collect import trust_tasks_in
     from robust_kbench.errors import UsageError
     from robust_kbench.registry import find_submissions
 
+    trust_tasks_in(tasks or [])
     found = find_submissions(path, task)
     if len(found) > 1:
         raise UsageError(f"{path}: {len(found)} submissions; name the directory of one")

@@ -35,6 +35,8 @@ def read_each(
 def read_source(path: Path) -> str:
     """The text of a foreign file. Raises SpecError where it is none, or too long."""
     try:
+        if path.is_symlink():
+            raise SpecError(f"{path}: a link, which is not followed; name the file that it leads to")
         if not path.is_file():
             raise SpecError(f"{path}: not a regular file")
         if path.stat().st_size > MAX_SOURCE_BYTES:

@@ -17,12 +17,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO
 
 from robust_kbench.errors import HarnessError, SpecError
-from robust_kbench.hostile_folders import open_left
+from robust_kbench.hostile_folders import discard, open_left
 from robust_kbench.importers.description import Report, Request
 from robust_kbench.own_modules import confined_python
 from robust_kbench.schema.documents import parse
@@ -39,8 +40,10 @@ def ask(request: Request, *, seconds: int, stop: Event, files: Mapping[str, Path
 
     A child that dies, takes too long or answers nonsense is an answer with an `error`. It ends when `stop` is set.
     """
-    with tempfile.TemporaryDirectory(prefix="kbench-import-") as name, tempfile.NamedTemporaryFile() as forbidden:
-        folder = Path(name)
+    with ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix="kbench-import-"))
+        stack.callback(discard, folder)  # a foreign problem may nest deeper than Python's own way recurses
+        forbidden = stack.enter_context(tempfile.NamedTemporaryFile())
         request = request.model_copy(update={"forbidden": forbidden.name})
         for title, source in (files or {}).items():
             shutil.copytree(source, folder / title)

@@ -36,7 +36,7 @@ class Slot:
         return self.span * self.itemsize
 
     def describe(self) -> dict[str, Any]:
-        """What the worker is told."""
+        """Describe it to the worker."""
         return {
             "dtype": self.dtype,
             "shape": self.shape,

@@ -68,7 +68,7 @@ def flavour_of(language: str, device: str) -> Flavour:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a worker may use. The defaults fit kernels; a compiled baseline gets processes too."""
+    """Limits of a worker. The defaults fit kernels; a compiled baseline gets processes too."""
 
     memory_bytes: int = 6 << 30
     file_bytes: int = 1 << 30

@@ -303,7 +303,7 @@ class Worker:
 
     @property
     def may_start_processes(self) -> bool:
-        """Whether the filter of system calls lets it; threads it may always start."""
+        """Tell if the filter of system calls lets it; it may always start threads."""
         return self._allowance.allow_processes
 
     def tree(self) -> list[int]:
@@ -311,7 +311,9 @@ class Worker:
         return self._members(processes.tree)
 
     def _halt(self) -> set[int]:
-        """The same, each signalled to stop as soon as it is found: to look for others takes longer, the more there are.
+        """Stop the worker and all that it has started; returns their process ids.
+
+        Each is signalled as soon as it is found: to look for others takes longer, the more there are.
 
         The worker and orphans come first, and are looked through after that.
         """
@@ -330,7 +332,7 @@ class Worker:
         return list(dict.fromkeys([*own, *orphans]))
 
     def is_alive(self) -> bool:
-        """Whether the process is there, stopped or not."""
+        """Tell if the process is there, stopped or not."""
         return processes.state(self.pid) not in "ZX"
 
     def kill(self) -> None:
@@ -481,7 +483,7 @@ class Worker:
             raise self._crash(f"left less than {_LEAST_FREE_DISK_BYTES >> 20} MiB of the disk free")
 
     def _check_machine(self, members: list[int]) -> None:
-        """What no account of a process shows, or no limit of the kernel's covers. Raises WorkerCrashed."""
+        """Hold what no account of a process shows to the machine's limits. Raises WorkerCrashed."""
         if sum(map(processes.threads, members)) > _MOST_THREADS:
             raise self._crash(f"started more than {_MOST_THREADS} threads")
         # Shared memory that all have unmapped but for an unused inheritance is in nobody's account.

@@ -137,7 +137,7 @@ def _whose_fault(error: BuildError, job: _Job) -> BuildError | Unsupported:
     """The emulator's headers lack something if CUDA's own compiler accepts the source."""
     if shutil.which("nvcc") is None or job.submission.abi == "torch":  # which takes nvcc too long
         return error
-    original = job.folder / "nvcc"
+    original = job.folder.with_name(f"{job.folder.name}-nvcc")  # where no build has been
     original.mkdir()
     architecture = ["-gencode", "arch=compute_80,code=sm_80"]
     try:
@@ -209,7 +209,7 @@ def _compile_device_code(submission: Submission, task: Task, dtype: FloatDType, 
 
 
 def defects(reports: Sequence[Mapping[str, Any]], built: Built, submission: Submission) -> tuple[Defect, ...]:
-    """What the emulator reported about a call, with file and line."""
+    """Look up files and lines of what the emulator reported about a call."""
     folder = built.path.parent
 
     def run(command: list[str]) -> str:

@@ -18,7 +18,7 @@ from robust_kbench import scoring, store
 from robust_kbench.errors import HarnessError, UsageError
 from robust_kbench.leaderboard.reading import CONFIRMATIONS, Problem, lines
 from robust_kbench.progress import Progress, silent
-from robust_kbench.registry import load_task, task_names
+from robust_kbench.registry import task_names, task_of
 from robust_kbench.schema.documents import Strict, canonical
 from robust_kbench.schema.record import RunRecord, Status
 from robust_kbench.schema.task import FloatDType
@@ -119,7 +119,7 @@ def _check(record: RunRecord, submission: Submission, device: str) -> None:
         raise UsageError(f"{name}: is not what was judged, which has the digest {record.submission_digest}")
     if record.task not in task_names():
         raise UsageError(f"{name}: no task {record.task!r} here; `kbench tasks` lists all tasks")
-    if load_task(record.task).digest != record.task_digest:
+    if task_of(record.task).digest != record.task_digest:
         raise UsageError(f"{name}: {record.task} was another when it was judged; check out that version of the tasks")
     if device != record.device:
         raise UsageError(f"{name}: was judged on the {record.device} device, and this is the {device} device")

@@ -24,7 +24,7 @@ from robust_kbench.profiling.reports import (
     SassReport,
 )
 from robust_kbench.profiling.text import shown
-from robust_kbench.registry import LoadedTask, load_task
+from robust_kbench.registry import LoadedTask, task_of
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType
@@ -55,7 +55,7 @@ def profile(
     `dtype`: the only one to look at; by default compilers are asked about all, and the first one runs. Whatever the
     submission does becomes a line of a report. Raises UsageError and SpecError for requests that make no sense.
     """
-    loaded = task or load_task(submission.file.task)
+    loaded = task or task_of(submission.file.task)
     opened = open_device(device)
     dtypes = _dtypes(submission, loaded, dtype)
     axes = _binding(loaded, opened.kind, binding)

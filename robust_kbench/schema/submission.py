@@ -105,6 +105,15 @@ class SubmissionFile(Strict):
             raise ValueError(f"build: {self.language} is not compiled, remove the flags")
         return self
 
+    @model_validator(mode="after")
+    def _is_compiled_by_its_name(self) -> Self:
+        name = self.entry_point.partition("::")[0]
+        if self.language in ("cpp", "cuda") and not all(map(_NAME_FOR_COMPILERS.fullmatch, PurePosixPath(name).parts)):
+            raise ValueError(
+                f"entry_point: {name!r:.80} is compiled: use letters, digits and . _ + - in its name; rename it"
+            )
+        return self
+
 
 class Submission(Strict):
     """Frozen source text and how to call it. Never holds a live function."""
@@ -125,14 +134,6 @@ class Submission(Strict):
             if any(str(parent) in sources for parent in path.parents):
                 raise ValueError(f"{name!r:.80} lies below another file of the submission")
         return sources
-
-    @model_validator(mode="after")
-    def _names_can_be_compiled(self) -> Self:
-        if self.file.language in ("cpp", "cuda"):
-            for name in self.sources:
-                if not all(map(_NAME_FOR_COMPILERS.fullmatch, PurePosixPath(name).parts)):
-                    raise ValueError(f"{name!r:.80}: use letters, digits and . _ + - in names of files; rename it")
-        return self
 
     @property
     def abi(self) -> Abi:

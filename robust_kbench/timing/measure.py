@@ -270,8 +270,11 @@ class _Shared:
                     session.draw_ahead(threads)
 
         self._end_former()
-        if self.workers is not None and not self.workers.are_well:
+        is_spoilt = self._opening.arenas.is_spoilt
+        if self.workers is not None and (is_spoilt or not self.workers.are_well):
             self.close()
+        if is_spoilt:
+            self._opening.renew_arenas()
         if self.workers is None:
             self.workers = self._opening.open_now([session.case for session in sessions])
         for session in sessions:

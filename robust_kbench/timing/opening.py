@@ -77,8 +77,6 @@ class Opening:
     def take(self) -> Workers | None:
         """Workers that are open, for one turn; the caller closes them. None where there are none."""
         self.wait()
-        if self.arenas.is_spoilt:
-            self.give_up()
         return self._ahead.pop(0) if self._ahead else None
 
     @property
@@ -107,6 +105,11 @@ class Opening:
             workers.close()
         self.arenas.close()
         return has_any
+
+    def renew_arenas(self) -> None:
+        """Have workers map other arenas from now on, where something may still write to one of the present ones."""
+        self.give_up()
+        self.arenas.is_spoilt = False
 
     def close(self) -> None:
         """End the workers that nobody has taken, and give the arenas back. May be called twice."""

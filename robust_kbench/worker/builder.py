@@ -5,6 +5,7 @@ READABLE is a list of folders, joined by colons. The exit code is the compiler's
 """
 
 import contextlib
+import errno
 import os
 import resource
 import shutil
@@ -13,6 +14,8 @@ import sys
 from robust_kbench.worker import kernel, landlock, private_root, readable, sandbox, seccomp
 
 _MAX_OUTPUT_BYTES = 256 << 20
+_CANNOT = {errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.EINVAL}
+"""Errors of a machine that has no such layer, or forbids it: compilers run with fewer layers there."""
 
 
 def main() -> None:
@@ -41,9 +44,12 @@ def _become(
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     itself = [os.path.realpath(found)] if (found := shutil.which(command[0])) else []
     may_read = [*readable.paths(own_proc=False, gpu=False), *also_readable, *itself]
-    with contextlib.suppress(OSError):
-        confine = landlock.restrict if landlock.is_available() else private_root.enter
+    confine = landlock.restrict if landlock.is_available() else private_root.enter
+    try:
         confine(folder, readable=may_read)
+    except OSError as error:
+        if error.errno not in _CANNOT:  # such as a full disk, which hostile code can bring about
+            sys.exit(f"cannot be confined to its folder: {error}")
     with contextlib.suppress(OSError):
         kernel.drop_capabilities()
     with contextlib.suppress(OSError):

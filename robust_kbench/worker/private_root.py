@@ -7,6 +7,7 @@ bound from the former root, which is then taken away.
 import contextlib
 import errno
 import os
+import secrets
 from collections.abc import Iterable
 
 from robust_kbench.worker import kernel
@@ -34,11 +35,12 @@ def enter(folder: str, *, writable: Iterable[str] = (), readable: Iterable[str] 
     """
     if kernel.MACHINE not in kernel.PIVOT_ROOT:
         raise OSError(errno.ENOSYS, f"no pivot_root for {kernel.MACHINE}")
-    where, base = os.getcwd(), os.path.join(folder, ".root")
+    # By a name that nobody foretells: something else of that name would keep this process from being confined.
+    where, base = os.getcwd(), os.path.join(folder, f".root-{secrets.token_hex(16)}")
     access = dict.fromkeys(readable, False) | dict.fromkeys((folder, *writable), True) | {"/proc": True}
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    os.makedirs(base, exist_ok=True)
+    os.mkdir(base)
     kernel.mount("tmpfs", base, "tmpfs", _OF_BASE, "size=1m")
     try:
         for path in sorted(access):  # what lies within comes after what it lies in

@@ -169,7 +169,7 @@ def test_an_imported_model_passes_on_an_imported_problem(tmp_path: Path) -> None
         [*kbench, "import", "kernelbench", "level1", "--into", "into"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    command = [*kbench, "evaluate", "submissions", "--device", "cpu", "--tier", "quick"]
+    command = [*kbench, "evaluate", "submissions", "--tasks", ".", "--device", "cpu", "--tier", "quick"]
     done = subprocess.run(command, cwd=tmp_path / "into", capture_output=True, text=True)
     assert "PASSED" in done.stdout, done.stdout + done.stderr
 
@@ -189,6 +189,6 @@ def test_an_extension_with_what_is_no_input_passes_on_its_task(tmp_path: Path) -
         [*kbench, "import", "robust-kbench", "tasks", "--into", "into"], cwd=tmp_path, capture_output=True, text=True
     )
     assert "submission    into/submissions/robust_kbench/affine_backward/" in done.stdout, done.stdout + done.stderr
-    command = [*kbench, "evaluate", "submissions", "--device", "cpu", "--tier", "quick"]
+    command = [*kbench, "evaluate", "submissions", "--tasks", ".", "--device", "cpu", "--tier", "quick"]
     done = subprocess.run(command, cwd=tmp_path / "into", capture_output=True, text=True)
     assert "PASSED" in done.stdout, done.stdout + done.stderr

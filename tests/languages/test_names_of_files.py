@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from robust_kbench.cli.collect import collect
 from robust_kbench.contestant import _copied
 from robust_kbench.errors import WorkerCrashed
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 
-def made(name: str, language: Any) -> Submission:
-    file = SubmissionFile(task="norm/rmsnorm", language=language, entry_point="kernel.cu::rmsnorm")
+def made(name: str, language: Any, entry: str = "") -> Submission:
+    file = SubmissionFile(task="norm/rmsnorm", language=language, entry_point=f"{entry or name}::rmsnorm")
     return Submission(name="x", file=file, sources={"kernel.cu": "", name: ""})
 
 
@@ -26,7 +27,6 @@ def made(name: str, language: Any) -> Submission:
         "k$(touch${IFS}x).cu",
         "k`id`.cu",
         "a;b.h",
-        "a b.h",
         "a|b",
         "a&b",
         "a'b",
@@ -48,8 +48,26 @@ def test_ordinary_names_are_compiled(name: str) -> None:
     assert name in made(name, "cuda").sources
 
 
-def test_what_no_compiler_sees_may_have_other_names() -> None:
-    assert "kernel (1).py" in made("kernel (1).py", "python").sources
+def test_what_no_compiler_sees_by_its_name_may_have_other_ones() -> None:
+    """Notes, and what an editor has left."""
+    assert "kernel(1).py" in made("kernel(1).py", "python").sources
+    for name in ("My notes.md", "kernel.cu~"):
+        assert name in made(name, "cuda", "kernel.cu").sources
+
+
+def test_a_bad_name_costs_no_other_submission_its_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder, name in (("bad", "k$(id).cu"), ("good", "k.cu"), ("long", "k.cu")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text("")
+        header = f"task: norm/rmsnorm\nlanguage: cuda\nentry_point: '{name}::rmsnorm'\n"
+        (tmp_path / folder / "submission.yaml").write_text(header)
+    (tmp_path / "long" / ("a" * 200)).write_text("")
+    (tmp_path / "k(1).cu").write_text("")
+    jobs, code = collect([tmp_path, tmp_path / "k(1).cu"], "norm/rmsnorm")
+    assert ([job.submission.name for job in jobs], code) == (["good"], 2)
+    told = capsys.readouterr().err
+    assert told.count("use letters, digits") == 2
+    assert "no usable name" in told
 
 
 def test_an_artefact_is_copied(tmp_path: Path) -> None:

@@ -387,14 +387,24 @@ def test_a_wrong_answer_stands_whatever_a_baseline_says(
     assert measured(device(), opening=opening).failure.endswith("y[0] is 1, not 2")
 
 
-def test_workers_that_map_an_arena_which_is_used_no_more_are_not_taken(made: list[Workers]) -> None:
+def test_workers_that_map_an_arena_which_is_used_no_more_are_not_called(
+    made: list[Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
     opening = opened(device(), turns=2)
     opening.arenas.of("candidate")
     first: Any = opening.take()
-    opening.arenas.abandon("candidate")
-    assert opening.take() is None
-    assert [workers.is_closed for workers in made] == [False, True]
-    first.close()
+    second: Any = opening.take()
+    shared = measuring._Shared(opening)
+    shared._former, shared.workers = first, second  # as a turn begins
+    monkeypatch.setattr(first, "close", lambda: opening.arenas.abandon("candidate"))  # whose end takes too long
+    case: Any = CASES[0]
+    monkeypatch.setattr(TimingSession, "log", [])
+    session: Any = TimingSession(TASK, case)
+    shared.start([session])
+    assert second.is_closed
+    assert shared.workers is not second
+    assert not opening.arenas.is_spoilt
+    shared.close()
     opening.close()
 
 

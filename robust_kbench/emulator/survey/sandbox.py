@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
-from robust_kbench.hostile_folders import open_left
+from robust_kbench.hostile_folders import discard, open_left
 from robust_kbench.own_modules import confined_python
 
 _TAIL = 300
@@ -28,7 +28,7 @@ _SIGNAL = 128  # above it, an exit code tells of a signal
 
 @dataclass(frozen=True)
 class Settings:
-    """How each kernel is built and run.
+    """Options with which each kernel is built and run.
 
     `batch` lowers the models' constant `batch_size`; 0 leaves it. `packages` are folders with what models import.
     """
@@ -41,10 +41,16 @@ class Settings:
 
 
 def run(found: Found, settings: Settings, libraries: Libraries) -> dict[str, Any]:
-    """What the child reported, or how it ended. A kernel that kills the process is tried again under the checker."""
+    """Run one kernel in a child; returns its report, or how it ended.
+
+    A kernel that kills the process is tried again under the checker.
+    """
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="kbemu-survey-") as folder:
-        result = _run_in(Path(folder), found, settings, libraries)
+    folder = Path(tempfile.mkdtemp(prefix="kbemu-survey-"))
+    try:
+        result = _run_in(folder, found, settings, libraries)
+    finally:
+        discard(folder)
     if result.get("died") and not settings.checked:
         return {**run(found, replace(settings, checked=True), libraries), "died": True}
     return {"file": str(found.path), "kind": found.kind, "seconds": time.monotonic() - started, **result}

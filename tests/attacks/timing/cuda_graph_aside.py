@@ -4,7 +4,7 @@ device: cuda
 catalogue: [T01, T19]
 hint: async-stream-bypass
 aim: time
-stopped_by: [gate, turn]
+stopped_by: [gate, turn, contract]
 twin: cuda_graph
 """
 
