@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 
 from robust_kbench import machine_lock
@@ -122,11 +122,12 @@ class Opening:
 
     def open_now(self, cases: Sequence[Case]) -> Workers | None:
         """Open workers for `cases` while nothing is timed. None where they cannot be: who needs them says why."""
-        workers = self._opened()
-        if workers is None or self._cannot_prepare:
-            return workers
-        if self._is_prepared([workers], cases, is_off=lambda: False) == [True]:
-            return workers
+        with ThreadPoolExecutor(self._calls_at_once()) as threads:
+            workers = self._opened()
+            if workers is None or self._cannot_prepare:
+                return workers
+            if self._prepare(workers, cases, threads, is_off=lambda: False)():
+                return workers
         workers.close()
         self._cannot_prepare = True  # a call that hangs would cost as much in each turn
         return None
@@ -138,15 +139,19 @@ class Opening:
         return max(0, room_bytes) // (len(self._contestants) * CONTEXT_BYTES)
 
     def _open_ahead(self, turns: int) -> None:
-        with machine_lock.busy():  # others may be timing
+        with (
+            machine_lock.busy(),  # others may be timing
+            ThreadPoolExecutor(self._calls_at_once()) as threads,
+        ):
+            opened = []
             for _ in range(turns):
                 if self._is_given_up or (workers := self._opened()) is None:
                     break
                 self._ahead.append(workers)
-            opened = list(self._ahead)
-            are_prepared = self._is_prepared(opened, self._cases, is_off=lambda: self._is_given_up)
-            for workers, is_prepared in zip(opened, are_prepared, strict=True):
-                if not is_prepared:
+                # The driver opens one device after the other: baselines of the first turns compile meanwhile.
+                opened.append((workers, self._prepare(workers, self._cases, threads, lambda: self._is_given_up)))
+            for workers, is_prepared in opened:
+                if not is_prepared():
                     self._ahead.remove(workers)
                     workers.close()
 
@@ -160,14 +165,15 @@ class Opening:
                 return workers
         return None
 
-    def _is_prepared(self, turns: Sequence[Workers], cases: Sequence[Case], is_off: Callable[[], bool]) -> list[bool]:
-        """Have baselines of several turns load and be called, side by side. Tell of each turn if all could be."""
-        with suppress(Exception):
-            calls = [workers.preparations(self._task, cases, is_off) for workers in turns]
-            with ThreadPoolExecutor(self._calls_at_once()) as threads:
-                begun = [[threads.submit(call) for call in each] for each in calls]
-            return [not any(call.exception() for call in each) for each in begun]
-        return [False] * len(turns)
+    def _prepare(
+        self, workers: Workers, cases: Sequence[Case], threads: Executor, is_off: Callable[[], bool]
+    ) -> Callable[[], bool]:
+        """Have baselines load and be called in `threads`. What is returned waits, and tells if all could be."""
+        try:
+            begun = [threads.submit(call) for call in workers.preparations(self._task, cases, is_off)]
+        except Exception:
+            return lambda: False
+        return lambda: not any([call.exception() for call in begun])  # all of them: who looks closes the workers
 
     def _calls_at_once(self) -> int:
         """Number of baselines that have a core, and that memory is enough for."""

@@ -128,6 +128,23 @@ def test_baselines_of_every_turn_are_called_ahead_for_every_case(made: list[Work
     opening.close()
 
 
+def test_baselines_of_the_first_turn_are_called_while_those_of_the_next_are_opened(
+    made: list[Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_called = threading.Event()
+
+    def open_late(self: Workers, *_: Any) -> None:
+        if self is not made[0] and not is_called.wait(10):
+            raise HarnessError("waited in vain")
+
+    monkeypatch.setattr(Workers, "open", open_late)
+    monkeypatch.setattr(Workers, "preparations", lambda *_: [is_called.set])
+    opening = opened(device(), turns=2)
+    taken: list[Any] = [opening.take(), opening.take()]
+    assert taken == made
+    opening.close()
+
+
 def test_workers_that_are_opened_when_they_are_needed_are_prepared_for_what_is_due(made: list[Workers]) -> None:
     opening = opened(device(), turns=0)
     taken: Any = opening.open_now(CASES[:2])
@@ -234,6 +251,8 @@ def test_what_is_opened_ahead_is_given_back_at_once_when_memory_is_short(
     opening = opened(device(), turns=2)
     own: Any = opening.arenas.of("eager")
     assert is_called.wait(10)
+    while len(made) < 2:
+        time.sleep(0.001)
     assert opening.give_up()
     assert own.closed == 1
     assert [workers.is_closed for workers in made] == [True, True]

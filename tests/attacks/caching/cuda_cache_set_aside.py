@@ -3,7 +3,7 @@
 device: cuda
 catalogue: [C12]
 aim: time
-stopped_by: [cache]
+stopped_by: [cache, drift]
 twin: cuda_once
 """
 

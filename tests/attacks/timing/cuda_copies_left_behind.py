@@ -1,12 +1,13 @@
 """Copies to the host are left behind a call, which lengthen the clock's constant in all calls but the candidate's own.
 
-The calibration takes that off. The kernel is slow by two microseconds, so that its time is a possible one.
+A calibration between the calls took that off. The kernel is slow by two microseconds: its time is a possible one.
 
 device: cuda
 catalogue: [T22]
 aim: time
 stopped_by: [drift]
 twin: cuda_once
+outdated: true
 """
 
 import torch
