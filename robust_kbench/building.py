@@ -32,12 +32,23 @@ class Building:
         self._begun: list[tuple[Submission, Future[Contestant]]] = []
 
     def begin(self, submission: Submission) -> None:
-        """Begin to build `submission` where that disturbs nothing.
+        """Begin to build `submission` where that disturbs nothing."""
+        if self.disturbs_nothing:
+            self._begun.append((submission, self._thread.submit(self.build, submission)))
+
+    @property
+    def disturbs_nothing(self) -> bool:
+        """Tell if builds may go on while something is judged.
 
         That is on a CUDA device, whose clock does not feel the host, and on a host with cores to spare.
         """
-        if self.device.kind == "cuda" and (os.cpu_count() or 1) >= _CORES_TO_SPARE:
-            self._begun.append((submission, self._thread.submit(self._build, submission)))
+        return self.device.kind == "cuda" and (os.cpu_count() or 1) >= _CORES_TO_SPARE
+
+    def add(self, submission: Submission, built: Contestant) -> None:
+        """Have `take` find what another process has built of `submission`."""
+        future: Future[Contestant] = Future()
+        future.set_result(built)
+        self._begun.append((submission, future))
 
     def take(self, submission: Submission) -> Future[Contestant] | None:
         """Take the build of `submission` that has begun, once; None where none has."""
@@ -49,7 +60,8 @@ class Building:
         """Wait for the build that is under way, and begin no other."""
         self._thread.shutdown(cancel_futures=True)
 
-    def _build(self, submission: Submission) -> Contestant:
+    def build(self, submission: Submission) -> Contestant:
+        """Build `submission` now. Raises BuildError, Unsupported, and SpecError or UsageError for a wrong file."""
         task = task_of(submission.file.task)
         dtypes = declared_dtypes(submission, task)
         spec = under_its_contract(submission, task).spec

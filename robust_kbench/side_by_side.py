@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import SpawnContext
 from multiprocessing.queues import SimpleQueue
@@ -19,6 +19,7 @@ from robust_kbench.devices.limits import known_limits
 from robust_kbench.machine_shares import Share
 
 Item = TypeVar("Item")
+Prepared = TypeVar("Prepared")
 Result = TypeVar("Result")
 
 
@@ -47,23 +48,45 @@ def each(
     machine_lock. Whoever ends the iteration early, as Ctrl-C does, ends the processes: the pool would carry out all
     that is due first.
     """
+    yield from each_prepared(lambda item: item, work, items, jobs=jobs, shares=shares)
+
+
+def each_prepared(
+    prepare: Callable[[Item], Prepared],
+    work: Callable[[Prepared], Result],
+    items: Sequence[Item],
+    *,
+    jobs: int,
+    shares: Sequence[Share] = (),
+) -> Iterator[tuple[Item, Result | None]]:
+    """The same, of what `prepare` makes of an item in this process.
+
+    It does so in a thread, while the processes work, for one item ahead of each of them.
+    """
+    count = len(shares) or jobs
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
     with (
         TemporaryDirectory(prefix="kbench-") as folder,
         # Unlike those of multiprocessing.Pool, these processes may have children.
         ProcessPoolExecutor(
-            len(shares) or jobs, context, initializer=_prepare, initargs=(_queue(context, shares), folder)
+            count, context, initializer=_prepare, initargs=(_queue(context, shares), folder)
         ) as processes,
     ):
+
+        def carry_out(item: Item) -> Result:
+            return processes.submit(work, prepare(item)).result()
+
+        threads = ThreadPoolExecutor(2 * count)  # as many wait for their process as prepare what comes next
         try:
-            due = {processes.submit(work, item): item for item in items}
+            due = {threads.submit(carry_out, item): item for item in items}
             for future in as_completed(due):
                 try:
                     yield due[future], future.result()
                 except BrokenProcessPool:
                     yield due[future], None
         except (KeyboardInterrupt, GeneratorExit):
+            threads.shutdown(wait=False, cancel_futures=True)
             processes.shutdown(wait=False, cancel_futures=True)
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()

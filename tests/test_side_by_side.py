@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,34 @@ def twice(number: int) -> int:
 def test_results_come_with_their_items() -> None:
     found = dict(side_by_side.each(twice, [1, 2], jobs=2))
     assert found == {1: 2, 2: 4}
+
+
+def test_one_item_ahead_of_each_process_is_prepared_here(tmp_path: Path) -> None:
+    prepared: list[int] = []
+
+    def prepare(number: int) -> tuple[Path, int]:
+        prepared.append(number)
+        return tmp_path / str(number), os.getpid()
+
+    ended = side_by_side.each_prepared(prepare, waits_for_its_file, [0, 1, 2, 3], jobs=1)
+    told = threading.Thread(target=lambda: found.extend(ended))
+    found: list[tuple[int, int | None]] = []
+    told.start()
+    _wait_until(lambda: len(prepared) == 2)
+    time.sleep(0.2)
+    assert sorted(prepared) == [0, 1]
+    for number in range(4):
+        (tmp_path / str(number)).touch()
+    told.join()
+    assert sorted(found) == [(number, os.getpid()) for number in range(4)]
+
+
+def waits_for_its_file(order: tuple[Path, int]) -> int:
+    path, prepared_by = order
+    assert prepared_by != os.getpid()
+    while not path.exists():
+        time.sleep(0.01)
+    return prepared_by
 
 
 def gpu_and_cores(_: int) -> tuple[str, set[int]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
 
 from robust_kbench import side_by_side
 from robust_kbench.building import Building
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job
+from robust_kbench.contestant import Contestant
 from robust_kbench.devices import open_device
 from robust_kbench.errors import HarnessError, SpecError, UsageError
 from robust_kbench.evaluate import Evaluator
@@ -67,8 +69,11 @@ def _run_parallel(
     opened = open_device(device)
     shares = side_by_side.shares_of(opened, parallel) if opened.kind == "cuda" else []
     work = partial(_evaluate_here, device=opened.kind, tier=tier, seed=seed, case=case)
-    with bar(f"{len(shares) or parallel} at once") as listener:
-        ended = side_by_side.each(work, jobs, jobs=parallel, shares=shares)
+    with bar(f"{len(shares) or parallel} at once") as listener, closing(WarmPool()) as pool:
+        # Others' work on the host costs a rank, which quick has not.
+        building = Building(opened, pool) if shares and tier == "quick" else None
+        prepare = partial(_built_ahead, building=building)
+        ended = side_by_side.each_prepared(prepare, work, jobs, jobs=parallel, shares=shares)
         for number, (job, result) in enumerate(ended, start=1):
             if result is None:
                 raise HarnessError(f"{job.path}: the process that judged it was killed; what was stored before stays")
@@ -80,8 +85,26 @@ _EVALUATORS: list[Evaluator] = []
 """Of a process that evaluates beside others: one."""
 
 
-def _evaluate_here(job: Job, *, device: str, tier: Tier, seed: int | None, case: int | Case | None) -> RunRecord | str:
+_Order = tuple[Job, Contestant | None]
+"""A submission, and what has been built of it."""
+
+
+def _built_ahead(job: Job, building: Building | None) -> _Order:
+    if building is None or not building.disturbs_nothing:
+        return job, None
+    try:
+        return job, building.build(job.submission)
+    except Exception:
+        return job, None  # whoever judges it meets the same, and says so
+
+
+def _evaluate_here(
+    order: _Order, *, device: str, tier: Tier, seed: int | None, case: int | Case | None
+) -> RunRecord | str:
     if not _EVALUATORS:
         _EVALUATORS.append(Evaluator(device))
         atexit.register(_EVALUATORS[0].close)
+    job, built = order
+    if built is not None:
+        _EVALUATORS[0].building.add(job.submission, built)
     return _evaluate(_EVALUATORS[0], job, tier, seed, case, silent)

@@ -46,6 +46,9 @@ class Compiled:
         self._bytes = 0
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Compiled], tuple[()]]:
+        return Compiled, ()  # another process has its own
+
     def collect(self, scratch: Path) -> None:
         """Copy what is new in the folder of a stopped worker, as far as that takes little time."""
         deadline = time.monotonic() + _LONGEST_S

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import pickle
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,12 +14,17 @@ from typing import Any
 import pytest
 
 from robust_kbench import side_by_side
+from robust_kbench.building import Building
 from robust_kbench.cli import jobs
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job, collect
-from robust_kbench.errors import HarnessError
+from robust_kbench.contestant import Contestant
+from robust_kbench.errors import BuildError, HarnessError
 from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.languages.built import Built
 from robust_kbench.machine_shares import Share
+from robust_kbench.schema.record import CANDIDATE, Tier
+from robust_kbench.schema.submission import Submission
 
 ROOT = Path(__file__).parents[2]
 SHARES = [Share((0, 1), "GPU-a"), Share((2, 3), "GPU-b")]
@@ -45,14 +52,16 @@ def _evaluate(monkeypatch: pytest.MonkeyPatch, device: str, results: Sequence[ob
     todo = found[: len(results)]
     given: list[Share] = []
 
-    def each(_: object, items: Sequence[Job], *, jobs: int, shares: Sequence[Share]) -> Iterator[tuple[Job, object]]:
+    def each(
+        prepare: object, work: object, items: Sequence[Job], *, jobs: int, shares: Sequence[Share]
+    ) -> Iterator[tuple[Job, object]]:
         assert jobs == 3
         given.extend(shares)
         yield from zip(items, results, strict=True)
 
     monkeypatch.setattr(jobs, "open_device", lambda _: SimpleNamespace(kind=device))
     monkeypatch.setattr(side_by_side, "shares_of", lambda *_: SHARES)
-    monkeypatch.setattr(side_by_side, "each", each)
+    monkeypatch.setattr(side_by_side, "each_prepared", each)
     told = [result for _, result in jobs.run(todo, device, "full", None, None, 3, WarmPool())]
     return told, given
 
@@ -63,6 +72,45 @@ def test_on_several_gpus_evaluations_have_one_each(monkeypatch: pytest.MonkeyPat
 
 def test_on_a_processor_they_take_turns_at_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _evaluate(monkeypatch, "cpu", ["one", "two"]) == (["one", "two"], [])
+
+
+@pytest.mark.parametrize(
+    ("tier", "shares", "cores", "are_built"),
+    [("quick", SHARES, 16, True), ("full", SHARES, 16, False), ("quick", [], 16, False), ("quick", SHARES, 4, False)],
+)
+def test_at_quick_on_several_gpus_the_next_ones_are_built_while_others_are_judged(
+    monkeypatch: pytest.MonkeyPatch, tier: Tier, shares: list[Share], cores: int, are_built: bool
+) -> None:
+    """What is built has to get into another process; what cannot be built is left to that one."""
+    found, _ = collect([ROOT / "baselines/norm/rmsnorm"], None)
+    todo = found[:2]
+
+    def build(self: Building, submission: Submission) -> Contestant:
+        if submission is todo[1].submission:
+            raise BuildError("no", "log")
+        built = Built(Path("of.so"), "rmsnorm", "torch")
+        return Contestant(CANDIDATE, submission, {"float32": built})
+
+    def each(
+        prepare: Callable[[Job], Any], work: Callable[[Any], Any], items: Sequence[Job], **_: object
+    ) -> Iterator[tuple[Job, Any]]:
+        yield from ((item, work(pickle.loads(pickle.dumps(prepare(item))))) for item in items)
+
+    class Evaluator:
+        building = Building(SimpleNamespace(kind="cuda"), WarmPool())  # type: ignore[arg-type]
+
+        def evaluate(self, submission: Submission, **_: object) -> str:
+            taken = self.building.take(submission)
+            return taken.result().built["float32"].symbol if taken else "nothing"
+
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(Building, "build", build)
+    monkeypatch.setattr(jobs, "open_device", lambda _: SimpleNamespace(kind="cuda"))
+    monkeypatch.setattr(jobs, "_EVALUATORS", [Evaluator()])
+    monkeypatch.setattr(side_by_side, "shares_of", lambda *_: shares)
+    monkeypatch.setattr(side_by_side, "each_prepared", each)
+    told: list[Any] = [result for _, result in jobs.run(todo, "cuda", tier, None, None, 3, WarmPool())]
+    assert told == ["rmsnorm" if are_built else "nothing", "nothing"]
 
 
 def test_a_process_that_was_killed_is_our_failure_and_told_with_what_it_was_at(monkeypatch: pytest.MonkeyPatch) -> None:
