@@ -110,19 +110,25 @@ def measure(
             largest_call_bytes=largest_call_bytes,
         )  # fmt: skip
 
+    def bindings_of(group: Sequence[int]) -> list[_Binding]:
+        banks = {number: _bank(task, cases[number], device) for number in group}
+        return [_Binding(cases[number], plan, partial(session, number, bank)) for number, bank in banks.items()]
+
+    groups = _groups(task, cases, device)
+    begun = bindings_of(groups[0])
+    if prepared.is_at_work:
+        with machine_lock.busy():
+            _draw_ahead([binding.begin() for binding in begun])
     prepared.wait()  # else it would be at work beside what is timed here, or in another evaluation
     with machine_lock.quiet(), closing(prepared):
         done = 0
-        for group in _groups(task, cases, device):
+        for group in groups:
             progress("timed bindings", done, len(cases))
-            bindings = [
-                _Binding(cases[number], plan, partial(session, number, _bank(task, cases[number], device)))
-                for number in group
-            ]
+            bindings, begun = begun or bindings_of(group), []
             _measure_together(bindings, prepared, _REPEATS[tier], measured, is_doubtful)
             if measured.failure:
                 break
-            done += len(group)
+            done += len(bindings)
         progress("timed bindings", len(cases), len(cases))
     if measured.loaded_sessions:
         measured.findings.append(_busy_machine(measured.loaded_sessions))
@@ -174,10 +180,18 @@ class _Binding:
     clock: Clock = "judge"
     ways: Mapping[str, Way] | None = None
     """How calls have ended in the latest session."""
+    begun: TimingSession | None = None
+    """A session that `next_session` will return."""
+
+    def begin(self) -> TimingSession:
+        """Make the session of the next turn before that."""
+        self.begun = self.next_session()
+        return self.begun
 
     def next_session(self) -> TimingSession:
         """The session of the next turn, or of the same one anew."""
-        return self.session(len(self.sessions), self.ways)
+        begun, self.begun = self.begun, None
+        return begun or self.session(len(self.sessions), self.ways)
 
     @property
     def is_due(self) -> bool:
@@ -263,12 +277,6 @@ class _Shared:
 
         They start anew if they are not all alive.
         """
-
-        def draw_ahead() -> None:
-            with ThreadPoolExecutor(_DRAWING_THREADS) as threads:
-                for session in _within_room(sessions):
-                    session.draw_ahead(threads)
-
         self._end_former()
         is_spoilt = self._opening.arenas.is_spoilt
         if self.workers is not None and (is_spoilt or not self.workers.are_well):
@@ -280,7 +288,7 @@ class _Shared:
         for session in sessions:
             session.look_at_the_idle_device()
         dtypes = list(dict.fromkeys(session.case.dtype for session in sessions))
-        self.workers = sessions[0].start(self.workers, dtypes, meanwhile=draw_ahead)
+        self.workers = sessions[0].start(self.workers, dtypes, meanwhile=partial(_draw_ahead, sessions))
 
     def run(self, session: TimingSession) -> SessionResult:
         """Run a session with these workers, or with its own where one of these has died."""
@@ -312,6 +320,13 @@ class _Shared:
         workers, self._former = self._former, None
         if workers is not None:
             workers.close()
+
+
+def _draw_ahead(sessions: Sequence[TimingSession]) -> None:
+    """Draw values that these sessions check, those of the largest calls first."""
+    with ThreadPoolExecutor(_DRAWING_THREADS) as threads:
+        for session in _within_room(sessions):
+            session.draw_ahead(threads)
 
 
 def _within_room(sessions: Sequence[TimingSession]) -> Iterator[TimingSession]:

@@ -74,6 +74,11 @@ class Opening:
         if self._thread is not None:
             self._thread.join()
 
+    @property
+    def is_at_work(self) -> bool:
+        """Tell if workers are being opened ahead, or called."""
+        return self._thread is not None and self._thread.is_alive()
+
     def take(self) -> Workers | None:
         """Workers that are open, for one turn; the caller closes them. None where there are none."""
         self.wait()
@@ -95,7 +100,7 @@ class Opening:
     def _give_up(self) -> bool:
         if self._is_given_up:
             return False
-        has_any = bool(self._ahead or len(self.arenas)) or (self._thread is not None and self._thread.is_alive())
+        has_any = bool(self._ahead or len(self.arenas)) or self.is_at_work
         self._is_given_up = True
         for workers in list(self._ahead):
             workers.kill()  # or their calls would have to be waited for

@@ -10,6 +10,10 @@ from robust_kbench.schema.task import DeviceKind
 from robust_kbench.timing import statistics
 
 _MOST_CHECKED = 0.7
+_RELATIVE_PRECISION = 0.05
+"""Of how far a ratio is from 1, on a logarithmic scale: nobody needs to know of 0.050 if it is 0.051."""
+_CHANCE = 1.5
+"""By how much the half width of five sessions exceeds its expectation in one of twenty cases."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,12 @@ class Plan:
     def wants_more(self, sessions: Sequence[Sequence[float]], resolution: float = 0.0) -> bool:
         """Whether sessions with these log ratios differ so much that more of them are needed; a matter of width.
 
-        `resolution`: relative difference that the clock does not show, however many sessions there are.
+        `resolution`: relative half width that the clock itself makes of so many.
         """
         if not self.plus(len(sessions)):
             return False
-        low, _, high = statistics.mean_interval([statistics.median(logs) for logs in sessions])
-        return (high - low) / 2 > max(self.session_precision, resolution)
+        low, mean, high = statistics.mean_interval([statistics.median(logs) for logs in sessions])
+        return (high - low) / 2 > max(self.session_precision, _RELATIVE_PRECISION * abs(mean), _CHANCE * resolution)
 
     def plus(self, taken: int) -> int:
         """How many sessions may still be added after `taken` ones."""

@@ -397,6 +397,17 @@ def test_a_session_that_found_no_memory_beside_workers_of_later_turns_is_repeate
     assert [len(timing.sessions) for timing in told.timings] == [plan_for("full", "cuda").sessions] * len(CASES)
 
 
+def test_values_are_drawn_while_the_first_workers_are_being_opened(
+    measured: Callable[..., Measured], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_drawn = threading.Event()
+    waited = list[bool]()
+    monkeypatch.setattr(Workers, "open", lambda *_: waited.append(is_drawn.wait(10)))
+    monkeypatch.setattr(TimingSession, "draw_ahead", lambda *_: is_drawn.set())
+    assert measured(device(), opening=opened(device())).failure == ""
+    assert waited[0]
+
+
 def test_a_wrong_answer_stands_whatever_a_baseline_says(
     measured: Callable[..., Measured], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,18 @@ def test_sessions_that_disagree_ask_for_more_of_them_whoever_is_faster(shift: fl
     assert PLAN.wants_more(differing)
 
 
+@pytest.mark.parametrize(("shift", "wants_more"), [(0.4, True), (-0.4, True), (3.0, False), (-3.0, False)])
+def test_a_ratio_that_is_far_from_one_need_not_be_known_as_precisely(shift: float, wants_more: bool) -> None:
+    logs = [[shift + 0.02 * each] * 10 for each in (-1, 0, 1)]  # half the interval is 0.05
+    assert PLAN.wants_more(logs) == wants_more
+
+
+@pytest.mark.parametrize(("resolution", "wants_more"), [(0.03, True), (0.036, False)])
+def test_no_session_is_added_for_what_the_clock_makes_by_chance(resolution: float, wants_more: bool) -> None:
+    logs = [[0.02 * each] * 10 for each in (-1, 0, 1)]
+    assert PLAN.wants_more(logs, resolution) == wants_more
+
+
 def test_there_is_an_end_to_further_sessions() -> None:
     differing = [[0.1 * each] * 10 for each in range(5)]
     assert PLAN.wants_more(differing[:4])
