@@ -51,6 +51,10 @@ def each(
     yield from each_prepared(lambda item: item, work, items, jobs=jobs, shares=shares)
 
 
+def _nothing() -> None:
+    pass
+
+
 def each_prepared(
     prepare: Callable[[Item], Prepared],
     work: Callable[[Prepared], Result],
@@ -58,10 +62,12 @@ def each_prepared(
     *,
     jobs: int,
     shares: Sequence[Share] = (),
+    begin: Callable[[], None] = _nothing,
 ) -> Iterator[tuple[Item, Result | None]]:
     """The same, of what `prepare` makes of an item in this process.
 
-    It does so in a thread, while the processes work, for one item ahead of each of them.
+    It does so in a thread, while the processes work, for one item ahead of each of them. Each process calls `begin`
+    before anything else.
     """
     count = len(shares) or jobs
     others = set(multiprocessing.active_children())
@@ -70,7 +76,7 @@ def each_prepared(
         TemporaryDirectory(prefix="kbench-") as folder,
         # Unlike those of multiprocessing.Pool, these processes may have children.
         ProcessPoolExecutor(
-            count, context, initializer=_prepare, initargs=(_queue(context, shares), folder)
+            count, context, initializer=_prepare, initargs=(_queue(context, shares), folder, begin)
         ) as processes,
     ):
 
@@ -114,7 +120,8 @@ def _queue(context: SpawnContext, shares: Sequence[Share]) -> SimpleQueue[Share]
     return free
 
 
-def _prepare(free: SimpleQueue[Share] | None, folder: str) -> None:
+def _prepare(free: SimpleQueue[Share] | None, folder: str, begin: Callable[[], None]) -> None:
     end_with_parent()
     if free is not None:
         machine_shares.settle(free.get(), folder)
+    begin()

@@ -66,6 +66,19 @@ def test_one_item_ahead_of_each_process_is_prepared_here(tmp_path: Path) -> None
     assert sorted(found) == [(number, os.getpid()) for number in range(4)]
 
 
+def test_each_process_begins_with_what_it_is_told_to() -> None:
+    ended = side_by_side.each_prepared(int, mark_of, ["1", "2"], jobs=2, begin=leave_a_mark)
+    assert dict(ended) == {"1": "left", "2": "left"}
+
+
+def leave_a_mark() -> None:
+    os.environ["KBENCH_TEST_MARK"] = "left"
+
+
+def mark_of(_: int) -> str | None:
+    return os.environ.get("KBENCH_TEST_MARK")
+
+
 def waits_for_its_file(order: tuple[Path, int]) -> int:
     path, prepared_by = order
     assert prepared_by != os.getpid()

@@ -79,15 +79,17 @@ def evaluate(
     pool = WarmPool()
     # Before torch can tell whether there is a device: a wrong guess costs a process.
     gpu = device is DeviceChoice.CUDA or (device is DeviceChoice.AUTO and Path(_GPU_NODE).exists())
-    pool.warm_up(flavour_of(found[0].submission.file.language, device.value), gpu=gpu)
+    is_alone = jobs == 1 or len(found) == 1
+    if is_alone:
+        pool.warm_up(flavour_of(found[0].submission.file.language, device.value), gpu=gpu)
     building = None
-    if gpu and (jobs == 1 or len(found) == 1):
+    if gpu and is_alone:
         from robust_kbench.building import Building  # so does its compiler
         from robust_kbench.devices import open_device
 
         building = Building(open_device(device.value), pool)
         building.begin(found[0].submission)
-    from robust_kbench.cli.jobs import run  # imports torch, while the warm process does the same
+    from robust_kbench.cli.jobs import run
     from robust_kbench.schema.documents import shown
 
     for job, record in run(found, device.value, tier.value, seed, only, jobs, pool, building):

@@ -1,26 +1,34 @@
-"""Evaluate many submissions, one after the other or several at once, with a progress bar on a terminal."""
+"""Evaluate many submissions, one after the other or several at once, with a progress bar on a terminal.
+
+Who judges imports torch. A process that only hands submissions to others does not wait for that.
+"""
 
 from __future__ import annotations
 
 import atexit
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
-from robust_kbench import side_by_side
+from robust_kbench import machine_lock, side_by_side
 from robust_kbench.building import Building
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import open_device
-from robust_kbench.errors import HarnessError, SpecError, UsageError
-from robust_kbench.evaluate import Evaluator
-from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.errors import HarnessError, KBenchError, SpecError, UsageError
+from robust_kbench.isolation.pool import WarmPool, flavour_of
 from robust_kbench.progress import Progress as Listener
 from robust_kbench.progress import silent
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.documents import shown
 from robust_kbench.schema.record import RunRecord, Tier
+from robust_kbench.schema.submission import Language
+from robust_kbench.schema.task import DeviceKind
+
+if TYPE_CHECKING:
+    from robust_kbench.evaluate import Evaluator
 
 
 def run(
@@ -44,6 +52,8 @@ def run(
         pool.close()
         yield from _run_parallel(jobs, device, tier, seed, case, parallel)
         return
+    from robust_kbench.evaluate import Evaluator
+
     with Evaluator(device, pool, building) as evaluator:
         for number, job in enumerate(jobs, start=1):
             with bar(f"{number}/{len(jobs)} {shown(job.submission.name)}") as listener:
@@ -73,7 +83,8 @@ def _run_parallel(
         # Others' work on the host costs a rank, which quick has not.
         building = Building(opened, pool) if shares and tier == "quick" else None
         prepare = partial(_built_ahead, building=building)
-        ended = side_by_side.each_prepared(prepare, work, jobs, jobs=parallel, shares=shares)
+        begin = partial(_begin, jobs[0].submission.file.language, opened.kind)
+        ended = side_by_side.each_prepared(prepare, work, jobs, jobs=parallel, shares=shares, begin=begin)
         for number, (job, result) in enumerate(ended, start=1):
             if result is None:
                 raise HarnessError(f"{job.path}: the process that judged it was killed; what was stored before stays")
@@ -81,12 +92,20 @@ def _run_parallel(
             yield job, result
 
 
+_POOLS: list[WarmPool] = []
 _EVALUATORS: list[Evaluator] = []
 """Of a process that evaluates beside others: one."""
 
-
 _Order = tuple[Job, Contestant | None]
 """A submission, and what has been built of it."""
+
+
+def _begin(language: Language, device: DeviceKind) -> None:
+    """Have a process warm up that will be needed, while this one imports torch."""
+    with suppress(KBenchError), machine_lock.busy():  # of errors the first evaluation meets the same
+        pool = WarmPool()
+        pool.warm_up(flavour_of(language, device), gpu=device == "cuda")
+        _POOLS.append(pool)
 
 
 def _built_ahead(job: Job, building: Building | None) -> _Order:
@@ -102,7 +121,9 @@ def _evaluate_here(
     order: _Order, *, device: str, tier: Tier, seed: int | None, case: int | Case | None
 ) -> RunRecord | str:
     if not _EVALUATORS:
-        _EVALUATORS.append(Evaluator(device))
+        from robust_kbench.evaluate import Evaluator
+
+        _EVALUATORS.append(Evaluator(device, _POOLS.pop() if _POOLS else None))
         atexit.register(_EVALUATORS[0].close)
     job, built = order
     if built is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from robust_kbench import side_by_side
+from robust_kbench import evaluate, side_by_side
 from robust_kbench.building import Building
 from robust_kbench.cli import jobs
 from robust_kbench.cli.bars import bar
@@ -53,7 +54,7 @@ def _evaluate(monkeypatch: pytest.MonkeyPatch, device: str, results: Sequence[ob
     given: list[Share] = []
 
     def each(
-        prepare: object, work: object, items: Sequence[Job], *, jobs: int, shares: Sequence[Share]
+        prepare: object, work: object, items: Sequence[Job], *, jobs: int, shares: Sequence[Share], begin: object
     ) -> Iterator[tuple[Job, object]]:
         assert jobs == 3
         given.extend(shares)
@@ -111,6 +112,46 @@ def test_at_quick_on_several_gpus_the_next_ones_are_built_while_others_are_judge
     monkeypatch.setattr(side_by_side, "each_prepared", each)
     told: list[Any] = [result for _, result in jobs.run(todo, "cuda", tier, None, None, 3, WarmPool())]
     assert told == ["rmsnorm" if are_built else "nothing", "nothing"]
+
+
+def test_who_hands_submissions_to_others_waits_for_no_torch() -> None:
+    told = "import sys, robust_kbench.cli.jobs; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", told], capture_output=True, check=True).stdout == b"False\n"
+
+
+def test_each_process_has_another_one_warm_up_before_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = collect([ROOT / "baselines/norm/rmsnorm/triton_tile"], None)
+    warmed: list[tuple[str, bool]] = []
+    given: list[object] = []
+
+    class Evaluator:
+        def __init__(self, device: str, pool: WarmPool) -> None:
+            given.append(pool)
+
+        def evaluate(self, *_: object, **__: object) -> str:
+            return "judged"
+
+        def close(self) -> None: ...
+
+    def each(
+        prepare: Callable[[Job], Any], work: Callable[[Any], Any], items: Sequence[Job], *, begin: Any, **_: object
+    ) -> Iterator[tuple[Job, Any]]:
+        pickle.loads(pickle.dumps(begin))()
+        assert len(jobs._POOLS) == 1
+        yield from ((item, work(prepare(item))) for item in items)
+
+    monkeypatch.setattr(WarmPool, "warm_up", lambda self, flavour, gpu: warmed.append((flavour, gpu)))
+    monkeypatch.setattr(evaluate, "Evaluator", Evaluator)
+    monkeypatch.setattr(jobs, "open_device", lambda _: SimpleNamespace(kind="cuda"))
+    monkeypatch.setattr(jobs, "_EVALUATORS", [])
+    monkeypatch.setattr(jobs, "_POOLS", [])
+    monkeypatch.setattr(side_by_side, "shares_of", lambda *_: SHARES)
+    monkeypatch.setattr(side_by_side, "each_prepared", each)
+    told: list[Any] = [result for _, result in jobs.run([*found, *found], "cuda", "full", None, None, 2, WarmPool())]
+    assert told == ["judged", "judged"]
+    assert warmed == [("torch", True)]
+    assert len(given) == 1
+    assert jobs._POOLS == []
 
 
 def test_a_process_that_was_killed_is_our_failure_and_told_with_what_it_was_at(monkeypatch: pytest.MonkeyPatch) -> None:
