@@ -116,7 +116,7 @@ class _Part:
         self._task, self._case, self._chosen, self._whole = task, case.model_copy(update={"axes": axes}), chosen, inputs
         self._inputs = slices.inputs_at(task, inputs, lambda tensor, dim: tensor.index_select(dim, chosen))
         self._exact, self._native = reference.exact(self._inputs), reference.native(self._inputs)
-        self._around = surround(task, case.dtype, reference, self._inputs, self._exact, self._native)
+        self._around = surround(task, case, reference, self._inputs, self._exact, self._native)
 
     def standards(self, name: str, near: torch.Tensor, dtype: torch.dtype) -> list[Standard]:
         """The whole against `near`, and the slices against float64."""

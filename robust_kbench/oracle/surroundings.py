@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import torch
 
+from robust_kbench.cases.arrangement import arranged
 from robust_kbench.cases.contract import rounding
 from robust_kbench.cases.values import Inputs
 from robust_kbench.oracle.digits import rounded
@@ -30,8 +32,8 @@ class Surroundings:
     """`pairs`: exact and native outputs of inputs nearby; `errors`: what comparisons in ulps need to know of such.
 
     `condition`: |change| per relative change, of all inputs; `single`: inputs of which each element serves a single one
-    of every output. `allowed`: pairs of the case's own inputs, the native ones after the contract's rounding of
-    factors.
+    of every output. `allowed`: pairs of the case's own inputs, the native ones in the layout of the case, and after the
+    contract's rounding of factors.
     """
 
     pairs: tuple[tuple[Tensors, Tensors], ...] = ()
@@ -56,7 +58,7 @@ def are_dear(task: Task, case: Case) -> bool:
 
 def surround(
     task: Task,
-    dtype: str,
+    case: Case,
     reference: Reference,
     inputs: Inputs,
     exact: Tensors,
@@ -65,23 +67,31 @@ def surround(
     *,
     is_conditioned: bool = True,
 ) -> Surroundings | None:
-    """What the comparisons of the task need, in a case of `dtype`; None where that is nothing.
+    """What the comparisons of the task need in `case`; None where that is nothing.
 
     `known`: those of a case that is alike, in which PyTorch errs alike. `is_conditioned`: whether the condition counts.
+    PyTorch also errs as it does on the layout of the case, for which it may have other code.
     """
     comparisons = set(map(task.comparison_of, task.outputs.values()))
     found = None
     if "ulp" in comparisons:
-        found = survey(reference, inputs, exact, known, is_conditioned=is_conditioned)
+        arrange = partial(arranged, task, case.layout)
+        found = survey(reference, inputs, exact, known, is_conditioned=is_conditioned, arrange=arrange)
         found = found if "rule" in comparisons else replace(found, pairs=())  # they are large
     elif "rule" in comparisons:
         found = known or glance(reference, inputs, native)
-    digits = rounding(task.precision, dtype).factor_digits
-    if digits is None or "rule" not in comparisons:
+    if "rule" not in comparisons:
         return found
-    coarse = {name: rounded(tensor, digits) for name, tensor in _reals(inputs).items()}
-    pair = exact, reference.native(Inputs({**inputs.values, **coarse}))
-    return replace(found or Surroundings(), allowed=(pair,))
+    variants = []
+    if (strided := arranged(task, case.layout, inputs)) is not inputs:
+        variants.append(strided)
+    if (digits := rounding(task.precision, case.dtype).factor_digits) is not None:
+        coarse = {name: rounded(tensor, digits) for name, tensor in _reals(inputs).items()}
+        variants.append(Inputs({**inputs.values, **coarse}))
+    if not variants:
+        return found
+    pairs = tuple((exact, reference.native(variant)) for variant in variants)
+    return replace(found or Surroundings(), allowed=pairs)
 
 
 def survey(
@@ -91,10 +101,11 @@ def survey(
     known: Surroundings | None = None,
     *,
     is_conditioned: bool = True,
+    arrange: Callable[[Inputs], Inputs] = lambda inputs: inputs,
 ) -> Surroundings:
     """Evaluate the reference around `inputs`, whose exact outputs are known. Reproducible. See `surround`."""
     if known is None:
-        pairs = _pairs(reference, inputs, exact)
+        pairs = _pairs(reference, inputs, exact, arrange)
         known = Surroundings(pairs, {name: _region_errors(name, pairs) for name in exact})
     if not is_conditioned:
         return known
@@ -102,14 +113,16 @@ def survey(
     return replace(known, condition=condition, single=single)
 
 
-def _pairs(reference: Reference, inputs: Inputs, exact: Tensors) -> tuple[tuple[Tensors, Tensors], ...]:
+def _pairs(
+    reference: Reference, inputs: Inputs, exact: Tensors, arrange: Callable[[Inputs], Inputs]
+) -> tuple[tuple[Tensors, Tensors], ...]:
     largest = max((tensor.numel() for tensor in exact.values()), default=1)
     copies = 1 if largest > _LARGE else min(_MAX_COPIES, max(3, _SAMPLES // max(largest, 1)))
     pairs = []
     for number in range(copies):
         nearby = _scattered(inputs, torch.Generator().manual_seed(number))
         answer = reference.exact(nearby)
-        pairs += [(answer, native) for native in _natives(reference, nearby)]
+        pairs += [(answer, native) for native in _natives(reference, nearby, arrange)]
     return tuple(pairs)
 
 
@@ -143,10 +156,14 @@ def _are_few_halves(sizes: Sequence[int], widths: Sequence[int]) -> bool:
     return max(sizes) <= _FEW and min(widths) <= 2
 
 
-def _natives(reference: Reference, inputs: Inputs) -> Iterator[Tensors]:
-    """PyTorch's answer; in half precision also the one in float32, as a kernel has it before the store."""
-    native = reference.native(inputs)
-    yield native
+def _natives(reference: Reference, inputs: Inputs, arrange: Callable[[Inputs], Inputs]) -> Iterator[Tensors]:
+    """PyTorch's answer to dense inputs, and to those that lie as `arrange` has them.
+
+    In half precision also the one in float32, as a kernel has it before the store.
+    """
+    yield reference.native(inputs)
+    if (strided := arrange(inputs)) is not inputs:
+        yield reference.native(strided)
     if any(tensor.dtype.itemsize < 4 for tensor in _reals(inputs).values()):
         yield reference.native(Inputs({**inputs.values, **{n: t.float() for n, t in _reals(inputs).items()}}))
 

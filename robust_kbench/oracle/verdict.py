@@ -169,10 +169,10 @@ class Judge:
     ) -> Surroundings | None:
         """Those of calls of a timed shape are alike: what an earlier one has cost serves the later ones, too."""
         case = asked.case
-        key = (str(case.axes), case.dtype, case.distribution)
+        key = (str(case.axes), case.dtype, case.distribution, case.layout)
         known = self._alike.get(key) if case.role == "timed" else asked.around
         around = surround(
-            self._task, case.dtype, self._reference, asked.inputs, exact, native, known, is_conditioned=is_conditioned
+            self._task, case, self._reference, asked.inputs, exact, native, known, is_conditioned=is_conditioned
         )
         asked.around = around
         if case.role == "timed" and around is not None:

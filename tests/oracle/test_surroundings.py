@@ -2,12 +2,18 @@ from __future__ import annotations
 
 import pytest
 import torch
-from specimens import load_made_task
+from specimens import load_made_task, make_case
 
-from robust_kbench.cases.values import Inputs
+from robust_kbench.cases.arrangement import arranged
+from robust_kbench.cases.layouts import DENSE, strides
+from robust_kbench.cases.suite import BUDGETS, draw_suite
+from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.surroundings import glance, surround, survey
+from robust_kbench.oracle.verdict import Judge
+from robust_kbench.registry import load_task
+from robust_kbench.schema.task import Layout
 
 GELU = load_made_task(
     "import torch\ndef reference(x, weight):\n    return torch.nn.functional.gelu(x) * weight\n",
@@ -61,7 +67,7 @@ def test_a_case_of_the_rule_knows_what_rounding_its_factors_costs(
     task = load_made_task(source, outputs=outputs, precision=precision)
     reference, inputs = Reference(task), _inputs(16, 8, torch.float32)
     exact, native = reference.exact(inputs), reference.native(inputs)
-    found = surround(task.spec, "float32", reference, inputs, exact, native)
+    found = surround(task.spec, make_case(), reference, inputs, exact, native)
     if digits is None or compare != "rule":
         assert found is None or found.allowed == ()
         return
@@ -69,6 +75,56 @@ def test_a_case_of_the_rule_knows_what_rounding_its_factors_costs(
     ((right, coarse),) = found.of("y")
     assert torch.equal(right, exact["y"])
     assert torch.equal(coarse, rounded(inputs.tensors["x"], digits))
+
+
+ERRING = """
+import torch
+
+def reference(x, weight):
+    is_other_code = x.dtype == torch.float32 and not x.is_contiguous()
+    return x * weight * (1 + 2.0**-18 * is_other_code)
+"""
+
+
+@pytest.mark.parametrize("compare", ["rule", "ulp"])
+@pytest.mark.parametrize(("layout", "is_accepted"), [("contiguous", False), ("offset", False), ("pitched", True)])
+def test_pytorch_errs_as_it_does_on_the_layout_of_the_case(compare: str, layout: Layout, is_accepted: bool) -> None:
+    """It has other code for rows that do not follow each other; a kernel that calls it is right, too."""
+    outputs = {"y": {"shape": ["rows", "cols"], "compare": compare}}
+    inputs = {"x": {"shape": ["rows", "cols"]}, "weight": {"shape": ["cols"]}}
+    task = load_made_task(ERRING, outputs=outputs, inputs=inputs)
+    case = make_case(axes={"rows": 16, "cols": 8}, layout=layout)
+    given = _inputs(16, 8, torch.float32)
+    answer = Reference(task).exact(given)["y"].mul(1 + 2.0**-18).float()
+    judged = Judge(task.spec, Reference(task)).expect(case, given).judge({"y": answer})
+    assert judged["y"].is_accepted == is_accepted
+
+
+def test_the_library_is_right_about_gelu_wherever_rows_lie() -> None:
+    task = load_task("activation/gelu")
+    judge = Judge(task.spec, Reference(task))
+    suite = draw_suite(task.spec, 3, budget=BUDGETS["quick"], dtypes=("float32",), device="cpu", dense=False)
+    cases = [case for case in suite.checked if case.probe is None and case.layout != "contiguous"]
+    assert {case.layout for case in cases} >= {"pitched", "transposed", "strided"}
+    for case in cases:
+        given = make_inputs(task.spec, case)
+        answer = {"y": torch.nn.functional.gelu(arranged(task.spec, case.layout, given).tensors["x"])}
+        assert judge.expect(case, given).judge(answer)["y"].is_accepted, case
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "offset", "transposed", "strided", "expanded", "pitched"])
+def test_values_stay_the_same_wherever_they_lie(layout: Layout) -> None:
+    inputs = {
+        "x": {"shape": ["rows", "cols"], "layouts": list(dict.fromkeys(["contiguous", layout]))},
+        "weight": {"shape": ["cols"]},
+    }
+    task = load_made_task(ERRING, inputs=inputs)
+    given = _inputs(5, 7, torch.float32)
+    given = Inputs({**given.values, "x": given.tensors["x"][:1].repeat(5, 1)})  # as it is drawn for `expanded`
+    moved = arranged(task.spec, layout, given)
+    assert torch.equal(moved.tensors["x"], given.tensors["x"])
+    assert moved.tensors["x"].stride() == strides((5, 7), layout)
+    assert (moved is given) == (layout in DENSE)
 
 
 def _condition(source: str, x: torch.Tensor) -> torch.Tensor:
