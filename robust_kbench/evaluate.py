@@ -271,7 +271,7 @@ class _Run:
             raise UsageError(f"--case: dtype {case.dtype}: the submission declares {', '.join(self._dtypes)}")
         if problem := self._task.spec.misfit(case.axes):
             raise UsageError(f"--case: {problem}")
-        return case.model_copy(update={"role": "check"})
+        return case
 
     def _check(self, candidate: Contestant, suite: Suite) -> None:
         with self._watch.measure("check"), machine_lock.busy():

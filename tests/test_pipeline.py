@@ -187,6 +187,15 @@ def test_a_described_case_is_run_alone_and_is_a_replay(evaluator: Evaluator, sub
     assert (record.replay, record.timings, record.search) == (True, (), None)
 
 
+def test_a_timed_case_is_run_alone_on_values_as_timed_ones_have(evaluator: Evaluator, submit: Submit) -> None:
+    timed = Case(axes={"rows": 128, "cols": 11008}, dtype="float32", distribution="uneven", seed=9, role="timed")
+    for source, status in ((HONEST, "passed"), ("def rmsnorm(x, weight): return x * 0", "incorrect")):
+        record = evaluator.evaluate(submit(source), tier="quick", case=timed)
+        (result,) = record.cases
+        assert (result.role, result.seed, result.status, record.status) == ("timed", 9, status, status)
+        assert record.findings == ()
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

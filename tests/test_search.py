@@ -55,13 +55,13 @@ def matmul(a, b):
 class Kernel:
     """Stands for a worker: `fault` says how a case fails, if it does. Keeps what it was run on."""
 
-    def __init__(self, fault: Callable[[Case], str | None]) -> None:
-        self._fault = fault
+    def __init__(self, fault: Callable[[Case], str | None], kind: Callable[[Case], str] = lambda case: "") -> None:
+        self._fault, self._kind = fault, kind
         self.ran: list[Case] = []
 
     def __call__(self, case: Case) -> CaseResult:
         self.ran.append(case)
-        return _judged(case, self._fault(case))
+        return _judged(case, self._fault(case)).model_copy(update={"kind": self._kind(case)})
 
 
 def _judged(case: Case, fault: str | None = None) -> CaseResult:
@@ -110,6 +110,13 @@ def test_a_failure_of_one_probe_keeps_it_and_one_of_every_case_loses_it() -> Non
 def test_a_crash_is_not_traded_for_a_wrong_answer() -> None:
     kernel = Kernel(lambda case: "crashed" if case.axes["n"] > 100 else "incorrect")
     assert _minimal(kernel, [_large(status="crashed")]).axes == {"m": 1, "n": 101, "k": 1}
+
+
+def test_a_nan_is_not_traded_for_a_small_error_nor_a_property_for_another() -> None:
+    kernel = Kernel(lambda case: "incorrect", kind=lambda case: "nonfinite" if case.axes["n"] > 100 else "values")
+    assert _minimal(kernel, [_large(kind="nonfinite")]).axes == {"m": 1, "n": 101, "k": 1}
+    kernel = Kernel(lambda case: "incorrect", kind=lambda case: "causal" if case.axes["k"] > 8 else "permutes along m")
+    assert _minimal(kernel, [_large(kind="causal")]).axes == {"m": 1, "n": 1, "k": 9}
 
 
 def test_a_crash_is_shrunk_rather_than_a_wrong_answer_and_a_small_case_rather_than_a_large_one() -> None:

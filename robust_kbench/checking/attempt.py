@@ -17,7 +17,7 @@ from robust_kbench.emulation import Mode
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.languages.built import Built
 from robust_kbench.oracle.properties import Relation
-from robust_kbench.oracle.verdict import Judge, Limits
+from robust_kbench.oracle.verdict import Judge, Limits, without_numbers
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation, Repetition
 from robust_kbench.schema.record import CaseResult
@@ -109,7 +109,8 @@ class Attempt:
             with self._watch.measure("judging"):
                 problem = relation.violation(answers, self._limits, is_deterministic=False)
         if problem:
-            self._results.append(self._results[0].model_copy(update={"status": "incorrect", "reason": problem[:1000]}))
+            told = {"reason": problem[:1000], "kind": without_numbers(problem.partition(":")[0])}
+            self._results.append(self._results[0].model_copy(update={"status": "incorrect", **told}))
 
     def _wide_limits(self) -> Limits:
         """The limits of the case with PyTorch's errors, which an answer that did without them is not judged by."""

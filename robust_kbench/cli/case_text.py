@@ -16,7 +16,8 @@ def line_of(case: Case | CaseResult) -> str:
     parts |= {"probe": case.probe} if case.probe else {"distribution": case.distribution}
     usual = {"layout": "contiguous", "distribution": "normal"}
     told = [f"{key}: {value}" for key, value in parts.items() if usual.get(key) != value]
-    return f"{{{', '.join([*told, f'seed: {case.seed}'])}}}"
+    told += [f"seed: {case.seed}", *(["role: timed"] if case.role == "timed" else [])]  # on which values depend, too
+    return f"{{{', '.join(told)}}}"
 
 
 def parse_case(text: str) -> int | Case:

@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from robust_kbench.cli.collect import Job
+    from robust_kbench.schema.case import Case
     from robust_kbench.schema.record import RunRecord
     from robust_kbench.signing import PrivateKey
 
@@ -103,7 +104,7 @@ def evaluate(
             _append(store, record)
         if plot is not None:
             _plot(plot, record)
-        _print(record, job, as_json)
+        _print(record, job, as_json, only)
         code = max(code, _exit_code(record))
     sys.exit(code)
 
@@ -134,7 +135,7 @@ def _plot(folder: Path, record: RunRecord) -> None:
         typer.echo(f"wrote {path}", err=True)
 
 
-def _print(record: RunRecord, job: Job, as_json: bool) -> None:
+def _print(record: RunRecord, job: Job, as_json: bool, only: int | Case | None = None) -> None:
     if as_json:
         import json
 
@@ -144,7 +145,7 @@ def _print(record: RunRecord, job: Job, as_json: bool) -> None:
         return
     from robust_kbench.cli.report import report
 
-    *lines, verdict = report(record, job.path).splitlines()
+    *lines, verdict = report(record, job.path, only).splitlines()
     for line in lines:
         typer.echo(line)
     typer.secho(verdict, fg="green" if record.status == "passed" else "red", bold=True)

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from robust_kbench.cli.case_text import line_of
 from robust_kbench.registry import PINNED_FILE
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.documents import shown
 from robust_kbench.schema.record import CaseResult, RunRecord, Status
 from robust_kbench.scoring import CaseScore, noise_floor, score
 
+Again = Callable[[int | None, CaseResult | None], str]
+"""Words the command that runs a case again, given its number."""
 _MAX_FAILURES = 3
 _LOG_LINES = 12
 
 
-def report(record: RunRecord, path: str) -> str:
+def report(record: RunRecord, path: str, given: int | Case | None = None) -> str:
     """What was found, where, what it means, and how to see it again.
 
-    A submission words its own name and failures: whatever it says stays in its line and steers no terminal.
+    `given`: the only case that was asked for, by its number or as it is. A submission words its own name and failures:
+    whatever it says stays in its line and steers no terminal.
     """
-    return "\n".join(map(shown, [*_header(record), *_body(record, path), _verdict(record)]))
+    again = partial(_command, record, path, given)
+    return "\n".join(map(shown, [*_header(record), *_body(record, path, again), _verdict(record)]))
 
 
 def _header(record: RunRecord) -> Iterator[str]:
@@ -31,7 +37,7 @@ def _header(record: RunRecord) -> Iterator[str]:
         yield f"  task      not admitted: {record.objection}"
 
 
-def _body(record: RunRecord, path: str) -> Iterator[str]:
+def _body(record: RunRecord, path: str, again: Again) -> Iterator[str]:
     if record.status is Status.BUILD_FAILED:
         yield f"  build     FAILED  {record.reason}"
         yield from _log(record)
@@ -39,12 +45,12 @@ def _body(record: RunRecord, path: str) -> Iterator[str]:
     if record.seconds.build:
         yield f"  build     ok      {record.seconds.build:.1f} s"
     if record.cases:
-        yield from _cases(record, path)
+        yield from _cases(record, again)
     yield from _searched(record, path)
     for finding in record.findings:
         place = f" at {finding.case}" if finding.case else ""
         yield f"  {'REJECT' if finding.severity == 'reject' else 'warning':9} {finding.guard}: {finding.message}{place}"
-    yield from _reproduction(record, path)
+    yield from _reproduction(record, again)
     scores = score(record)
     for scored in scores.values():
         for case in scored.cases:
@@ -55,7 +61,7 @@ def _body(record: RunRecord, path: str) -> Iterator[str]:
         yield f"  no rank   {record.disturbance}"
 
 
-def _cases(record: RunRecord, path: str) -> Iterator[str]:
+def _cases(record: RunRecord, again: Again) -> Iterator[str]:
     passed = sum(case.status == "passed" for case in record.cases)
     judged = [case for case in record.cases if case.error_ratio is not None]
     worst = max(judged, key=lambda case: case.error_ratio or 0.0, default=None)
@@ -73,7 +79,9 @@ def _cases(record: RunRecord, path: str) -> Iterator[str]:
         if len(failures) > _MAX_FAILURES:
             yield f"            and {len(failures) - _MAX_FAILURES} more cases"
         yield from _log(record)
-        yield f"  reproduce {_command(record, path, failures[0])}"
+        yield f"  reproduce {again(*failures[0])}"
+    elif record.status in (Status.INCORRECT, Status.CRASHED, Status.TIMED_OUT):
+        yield f"  reproduce {again(None, None)}"
 
 
 def _coverage(record: RunRecord) -> Iterator[str]:
@@ -109,23 +117,29 @@ def _unchecked(record: RunRecord) -> dict[str, str]:
     }
 
 
-def _reproduction(record: RunRecord, path: str) -> Iterator[str]:
+def _reproduction(record: RunRecord, again: Again) -> Iterator[str]:
     """The command that shows a finding of the emulator's checker again."""
-    if len(record.cases) == 1:  # this is it, and its number is another than in the whole suite
-        return
     seeds = {finding.evidence.get("case_seed") for finding in record.findings}
     for number, case in enumerate(record.cases):
         if case.seed in seeds:
-            yield f"  reproduce {_command(record, path, (number, case))}"
+            yield f"  reproduce {again(number, case)}"
             return
 
 
-def _command(record: RunRecord, path: str, failure: tuple[int, CaseResult]) -> str:
-    number, case = failure
-    which = f" --case {number}" if case.role == "check" else ""
-    return (
-        f"kbench evaluate {shlex.quote(path)} --device {record.device} --tier {record.tier} --seed {record.seed}{which}"
-    )
+def _command(
+    record: RunRecord, path: str, given: int | Case | None, number: int | None, case: CaseResult | None
+) -> str:
+    """The command that runs one case again, or all of them. A timed case has no number, as it is in no suite.
+
+    Where only one was asked for it is the same command: its number here is not that in the suite.
+    """
+    command = f"kbench evaluate {shlex.quote(path)} --device {record.device} --tier {record.tier}"
+    if isinstance(given, Case):
+        return f"{command} --case {shlex.quote(line_of(given))}"
+    if given is None and case is not None and case.role == "timed":
+        return f"{command} --case {shlex.quote(line_of(case))}"
+    which = number if given is None else given
+    return f"{command} --seed {record.seed}" + ("" if which is None else f" --case {which}")
 
 
 def _speed(case: CaseScore) -> Iterator[str]:

@@ -9,8 +9,8 @@ from functools import partial
 
 import torch
 
-from robust_kbench.cases.arrangement import arranged
 from robust_kbench.cases.contract import rounding
+from robust_kbench.cases.memory_layout import laid_out
 from robust_kbench.cases.values import Inputs
 from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.reference import Reference
@@ -75,7 +75,7 @@ def surround(
     comparisons = set(map(task.comparison_of, task.outputs.values()))
     found = None
     if "ulp" in comparisons:
-        arrange = partial(arranged, task, case.layout)
+        arrange = partial(laid_out, task, case.layout)
         found = survey(reference, inputs, exact, known, is_conditioned=is_conditioned, arrange=arrange)
         found = found if "rule" in comparisons else replace(found, pairs=())  # they are large
     elif "rule" in comparisons:
@@ -83,7 +83,7 @@ def surround(
     if "rule" not in comparisons:
         return found
     variants = []
-    if (strided := arranged(task, case.layout, inputs)) is not inputs:
+    if (strided := laid_out(task, case.layout, inputs)) is not inputs:
         variants.append(strided)
     if (digits := rounding(task.precision, case.dtype).factor_digits) is not None:
         coarse = {name: rounded(tensor, digits) for name, tensor in _reals(inputs).items()}

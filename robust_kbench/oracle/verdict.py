@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ Excuses = Literal["none", "errors", "all"]
 """What widens the limits of the dtype: nothing; PyTorch's errors; what rounded inputs change in the result, too."""
 _FEWER: tuple[Excuses, ...] = ("none", "errors")
 _SHORT_CUT_FACTOR = 2.0  # float64 skipped: PyTorch's own error and the candidate's may add up
+_NUMBER, _LONGEST_KIND = re.compile(r"-?\d[\d.,]*(e[-+]?\d+)?"), 120
 _LARGE, _TOO_LARGE = 1 << 20, 1 << 28
 """Elements of all tensors of a call that is faster looked at on a device, although its tensors have to get there, and
 that has room for float64 there."""
@@ -185,7 +187,7 @@ class Judge:
         if seen.ending != "returned":
             return Verdict(_failed(seen, here), {})
         if seen.problems:
-            return Verdict(_result(seen.case, here, "incorrect", reason="; ".join(seen.problems)), {})
+            return Verdict(_result(seen.case, here, "incorrect", reason="; ".join(seen.problems), kind="problem"), {})
         digested = here if with_digest else None
         if self._is_looked_at_elsewhere(seen.case):
             with suppress(RuntimeError):  # a submission may have left little memory, for PyTorch or for a library
@@ -236,8 +238,16 @@ class Judge:
         explained = wrong if place == "cpu" and excuses == "all" else []  # otherwise nothing is refused for good
         reasons = [expected.explain(key, seen.outputs, judgements[key]) for key in explained]
         status: CaseStatus = "incorrect" if wrong else "passed"
-        result = _result(seen.case, digested, status, reason="; ".join(reasons), output=name, judgement=worst)
+        kind = self._kind(name, worst) if reasons else ""
+        told = {"reason": "; ".join(reasons), "kind": kind, "output": name}
+        result = _result(seen.case, digested, status, **told, judgement=worst)
         return Verdict(result, limits)
+
+    def _kind(self, name: str, judgement: Judgement) -> str:
+        """What is wrong, apart from where and by how much."""
+        if judgement.nonfinite:
+            return "nonfinite"
+        return without_numbers(judgement.demand) if self._task.outputs[name].law else "values"
 
     def short_cut(self, seen: Observation, inputs: Inputs, limits: Limits) -> str | None:
         """Hold an output to PyTorch's at the same dtype, with twice the limits of a call that was judged in full.
@@ -322,6 +332,11 @@ class Judge:
         return rule(self._task, name, case, inputs, native, native, limits=(first, second, third))
 
 
+def without_numbers(words: str) -> str:
+    """The same for all cases in which the same is wrong."""
+    return _NUMBER.sub("#", words)[:_LONGEST_KIND]
+
+
 def not_checked(case: Case, reason: str) -> CaseResult:
     """A case that was drawn but not run."""
     return _result(case, None, "not_checked", reason=reason)
@@ -351,6 +366,7 @@ def _result(
     status: CaseStatus,
     *,
     reason: str = "",
+    kind: str = "",
     output: str = "",
     judgement: Judgement | None = None,
 ) -> CaseResult:
@@ -359,6 +375,7 @@ def _result(
         **case.model_dump(),
         status=status,
         reason=reason[:1000],
+        kind=kind,
         output=output,
         errors=_rounded(judgement.errors) if judgement and comparable else None,
         limits=_rounded(judgement.limits) if judgement and comparable else None,

@@ -76,6 +76,7 @@ class CaseResult(Strict):
     probe: Probe | None = None
     status: CaseStatus
     reason: str = Field(default="", max_length=1000)
+    kind: str = Field(default="", max_length=120, description="of an incorrect answer: what a smaller case has to show")
     output: str = ""
     errors: Metrics | None = None
     limits: Metrics | None = None

@@ -21,9 +21,9 @@ Item = TypeVar("Item")
 
 
 def shrink(space: Space, seed: int, trials: Trials, failing: CaseResult, examples: int) -> CaseResult:
-    """The simplest case, as far as the allowance of `trials` goes, that ends as `failing` does; itself if none does.
+    """The simplest case, as far as the allowance of `trials` goes, that fails as `failing` does; itself if none does.
 
-    Its values keep their seed.
+    A NaN that becomes a small error, or another property, would lead its reader astray. Its values keep their seed.
     """
     options = _simpler(space, failing)
 
@@ -35,7 +35,7 @@ def shrink(space: Space, seed: int, trials: Trials, failing: CaseResult, example
         )  # fmt: skip
         is_possible = case.axes == failing.axes or space.admits(case.axes, case.dtype)
         result = trials.result(case) if is_possible else None
-        return result if result is not None and result.status == failing.status else None
+        return result if result is not None and _end(result) == _end(failing) else None
 
     def fails(places: tuple[int, ...]) -> bool:
         return at(places) is not None
@@ -43,6 +43,10 @@ def shrink(space: Space, seed: int, trials: Trials, failing: CaseResult, example
     strategy = st.tuples(*(_up_to(len(each)) for each in options))
     found = find(strategy, fails, seed=seed, examples=examples, phases=[Phase.generate, Phase.shrink])
     return (at(found) if found else None) or failing
+
+
+def _end(result: CaseResult) -> tuple[str, str]:
+    return result.status, result.kind
 
 
 def _simpler(space: Space, failing: CaseResult) -> list[list[Any]]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from specimens import make_record, make_result
+from specimens import make_case, make_record, make_result
 
+from robust_kbench.cli.case_text import parse_case
 from robust_kbench.cli.collect import Job
 from robust_kbench.cli.evaluate import _print
 from robust_kbench.cli.report import report
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.record import Search, Status
+from robust_kbench.schema.record import CaseResult, Search, Status
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 STEERING = (
@@ -49,6 +51,34 @@ def test_the_smallest_case_comes_with_its_reason_its_command_and_the_line_that_p
         f"  pin       - {line}",
         "            under `cases:` in tasks/norm/scale/regressions.yaml",
     ]
+
+
+def _commands(cases: tuple[CaseResult, ...], given: int | Case | None = None) -> list[str]:
+    record = make_record(status=Status.INCORRECT, reason="wrong", cases=cases, timings=(), seed=5)
+    lines = report(record, "mine", given).splitlines()
+    return [line.removeprefix("  reproduce ") for line in lines if line.startswith("  reproduce ")]
+
+
+def test_a_drawn_case_is_reproduced_by_its_number_and_a_timed_one_by_its_line() -> None:
+    right, wrong = make_result(), make_result(status="incorrect", reason="wrong")
+    begin = "kbench evaluate mine --device cpu --tier full"
+    assert _commands((right, wrong)) == [f"{begin} --seed 5 --case 1"]
+    line = "{axes: {rows: 4, cols: 8}, dtype: float32, seed: 7, role: timed}"
+    assert _commands((right, wrong.model_copy(update={"role": "timed"}))) == [f"{begin} --case '{line}'"]
+    assert parse_case(line) == make_case(role="timed")
+
+
+def test_where_no_case_is_to_blame_all_of_them_are_run_again() -> None:
+    assert _commands((make_result(),)) == ["kbench evaluate mine --device cpu --tier full --seed 5"]
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [(8, "--seed 5 --case 8"), (make_case(), "--case '{axes: {rows: 4, cols: 8}, dtype: float32, seed: 7}'")],
+)
+def test_a_single_case_is_reproduced_by_the_command_that_was_given(given: int | Case, options: str) -> None:
+    wrong = make_result(status="incorrect", reason="wrong")
+    assert _commands((wrong,), given) == [f"kbench evaluate mine --device cpu --tier full {options}"]
 
 
 def test_a_case_of_a_probe_is_named_after_it() -> None:

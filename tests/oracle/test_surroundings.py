@@ -4,8 +4,8 @@ import pytest
 import torch
 from specimens import load_made_task, make_case
 
-from robust_kbench.cases.arrangement import arranged
 from robust_kbench.cases.layouts import DENSE, strides
+from robust_kbench.cases.memory_layout import laid_out
 from robust_kbench.cases.suite import BUDGETS, draw_suite
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.oracle.digits import rounded
@@ -108,7 +108,7 @@ def test_the_library_is_right_about_gelu_wherever_rows_lie() -> None:
     assert {case.layout for case in cases} >= {"pitched", "transposed", "strided"}
     for case in cases:
         given = make_inputs(task.spec, case)
-        answer = {"y": torch.nn.functional.gelu(arranged(task.spec, case.layout, given).tensors["x"])}
+        answer = {"y": torch.nn.functional.gelu(laid_out(task.spec, case.layout, given).tensors["x"])}
         assert judge.expect(case, given).judge(answer)["y"].is_accepted, case
 
 
@@ -121,7 +121,7 @@ def test_values_stay_the_same_wherever_they_lie(layout: Layout) -> None:
     task = load_made_task(ERRING, inputs=inputs)
     given = _inputs(5, 7, torch.float32)
     given = Inputs({**given.values, "x": given.tensors["x"][:1].repeat(5, 1)})  # as it is drawn for `expanded`
-    moved = arranged(task.spec, layout, given)
+    moved = laid_out(task.spec, layout, given)
     assert torch.equal(moved.tensors["x"], given.tensors["x"])
     assert moved.tensors["x"].stride() == strides((5, 7), layout)
     assert (moved is given) == (layout in DENSE)

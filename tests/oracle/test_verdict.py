@@ -14,7 +14,7 @@ from robust_kbench.oracle import mismatch, surroundings
 from robust_kbench.oracle import verdict as verdicts
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge, Verdict, not_checked
-from robust_kbench.registry import LoadedTask
+from robust_kbench.registry import LoadedTask, load_task
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Ending, Observation
 from robust_kbench.schema.record import CaseResult
@@ -609,3 +609,30 @@ def test_the_short_cut_knows_every_way_of_comparing(task: LoadedTask) -> None:
     wrong = _right(task)
     wrong["y"][3, 3] += 0.01
     assert judge.short_cut(make_observation(case=CASE, outputs=wrong), inputs, limits) is not None
+
+
+def test_what_is_wrong_is_told_from_where_and_by_how_much() -> None:
+    right, spoilt, near = _right(), _right(), _right()
+    spoilt["y"][3, 4] = math.nan
+    near["y"][3, 4] += 0.5
+    assert [_result(outputs=each).kind for each in (right, spoilt, near)] == ["", "nonfinite", "values"]
+    assert _result(outputs=right, problems=("changed its input x",)).kind == "problem"
+
+
+def test_a_law_is_broken_in_ways_of_its_own() -> None:
+    task = load_task("random/dropout")
+    case = make_case(axes={"rows": 64, "cols": 512}, seed=5)
+    x, p = make_inputs(task.spec, case).tensors["x"], 0.5
+    inputs = Inputs({"x": x, "p": p, "seed": 3})
+    kept = (torch.rand(x.shape, generator=torch.Generator().manual_seed(1)) >= p).float()
+    few, periodic = kept * (torch.rand(x.shape) < 0.5), kept[:32].repeat(2, 1)
+
+    def kind(mask: torch.Tensor) -> str:
+        seen = make_observation(case=case, outputs={"y": x * mask / (1 - p)})
+        return Judge(task.spec, Reference(task)).verdict(seen, inputs).result.kind
+
+    kinds = [kind(kept), kind(few), kind(periodic)]
+    assert kinds[0] == ""
+    assert kinds[1].startswith("the number of kept elements is # standard deviations off")
+    assert "the mask repeats itself" in kinds[2]
+    assert not any(letter.isdigit() for letter in "".join(kinds))

@@ -9,14 +9,14 @@ from robust_kbench.cases.values import Inputs
 from robust_kbench.schema.task import Layout, Task
 
 
-def arranged(task: Task, layout: Layout, inputs: Inputs) -> Inputs:
+def laid_out(task: Task, layout: Layout, inputs: Inputs) -> Inputs:
     """The same values with the strides of `layout`; `inputs` itself where it applies to none of them."""
     ways = {name: layouts.layout_of(task.inputs[name], layout, dense=False) for name in inputs.tensors}
-    moved = {name: _arranged(inputs.tensors[name], way) for name, way in ways.items() if way not in layouts.DENSE}
+    moved = {name: _laid_out(inputs.tensors[name], way) for name, way in ways.items() if way not in layouts.DENSE}
     return Inputs({**inputs.values, **moved}) if moved else inputs
 
 
-def _arranged(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
+def _laid_out(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
     if layout == "expanded":
         return tensor[:1].expand_as(tensor)
     shape = tuple(tensor.shape)
