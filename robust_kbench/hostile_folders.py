@@ -6,16 +6,22 @@ import os
 import shutil
 import stat
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 
 def discard(folder: Path) -> None:
-    """Delete `folder` as far as possible; never raises. Python's own way recurses, and a submission may nest deeply."""
-    try:
+    """Delete `folder` as far as possible; never raises.
+
+    Python's own way recurses and has a file open for each level, and a submission may nest deeply. It may also make
+    folders that their owner can neither list nor empty.
+    """
+    with suppress(RecursionError, OSError):
         shutil.rmtree(folder, ignore_errors=True)
-    except RecursionError:
-        subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True)
+    if os.path.lexists(folder):
+        for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):  # neither follows a link below the folder
+            subprocess.run([*command, "--", str(folder)], capture_output=True)
 
 
 def open_left(path: Path) -> BinaryIO:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -90,15 +91,23 @@ def _trusted_folder(name: str) -> Path | None:
     family, _, op = name.partition("/")
     is_name = family.isidentifier() and op.isidentifier() and family != _IMPORTED_SUBMISSIONS
     roots = [data_folder("tasks"), *map(Path, filter(None, os.environ.get(TASKS_VARIABLE, "").split(os.pathsep)))]
-    found = (root / name for root in roots if is_name)
-    return next((folder for folder in found if (folder / TASK_FILE).is_file()), None)
+    found = (root for root in roots if is_name and (root / name / TASK_FILE).is_file())
+    return next((root / name for root in found if not _is_of_a_submission(root, root / name)), None)
+
+
+def _is_of_a_submission(root: Path, folder: Path) -> bool:
+    """Tell if the author of a submission may have put a task there, or a link that leads there."""
+    place, end = folder.resolve(), root.resolve()
+    between = [place, *place.parents]
+    inside = between[: between.index(end) + 1] if end in between else between
+    return end not in between or any((each / SUBMISSION_FILE).exists() for each in inside)
 
 
 def _unknown(name: str) -> UsageError:
     near = get_close_matches(name, task_names(), 1)
     hint = f"did you mean {near[0]!r}?" if near else "`kbench tasks` lists all tasks"
     if (Path(name) / TASK_FILE).is_file():
-        hint = "the one in this folder is used, and its code executed, only where --tasks . says so"
+        hint = "the one in this folder is used, and its code executed, only where --tasks DIR names a folder of tasks"
     return UsageError(f"no task {name!r}; {hint}")
 
 
@@ -147,8 +156,17 @@ def _unpinnable(task: Task, case: Case) -> str | None:
 
 
 def submission_folders(root: Path) -> list[Path]:
-    """Every folder at or below `root` that holds a submission."""
-    return sorted(path.parent for path in root.rglob(SUBMISSION_FILE))
+    """Every folder at or below `root` that holds a submission. Links to folders are not followed, however deep."""
+    found, left = [], [root]
+    while left:
+        folder = left.pop()
+        with suppress(OSError), os.scandir(folder) as entries:  # what cannot be listed is no submission of anybody's
+            for entry in entries:
+                if entry.name == SUBMISSION_FILE:
+                    found.append(folder)
+                elif entry.is_dir(follow_symlinks=False):
+                    left.append(Path(entry.path))
+    return sorted(found)
 
 
 def baselines_of(task: str) -> list[Path]:
@@ -174,6 +192,13 @@ def find_submissions(path: Path, task: str | None = None) -> list[Submission]:
 
 def read_submission(folder: Path) -> Submission:
     """Read one submission; nothing of it is executed. Raises SpecError."""
+    try:
+        return _read_submission(folder)
+    except (OSError, RecursionError) as error:  # such as a link whose target is too long a name
+        raise SpecError(f"{printable(str(folder))}: cannot be read: {type(error).__name__}: {error}") from None
+
+
+def _read_submission(folder: Path) -> Submission:
     where = str(folder / SUBMISSION_FILE)
     _check_inside(folder / SUBMISSION_FILE, folder.resolve())
     header = _read_text(folder / SUBMISSION_FILE, where)

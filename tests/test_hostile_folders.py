@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -13,10 +17,50 @@ from robust_kbench.emulator.survey import sandbox as survey
 from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
 from robust_kbench.errors import SpecError
-from robust_kbench.hostile_folders import open_left
+from robust_kbench.hostile_folders import discard, open_left
 from robust_kbench.importers import sandbox as importing
 from robust_kbench.importers.description import Request
 from robust_kbench.importers.foreign_files import read_source
+
+
+@pytest.mark.parametrize("mode", [0o300, 0o000, 0o500])
+def test_a_folder_that_cannot_be_listed_or_emptied_is_deleted(tmp_path: Path, mode: int) -> None:
+    """Root may do everything, so that it is done without root's rights."""
+    left = tmp_path / "left"
+    (left / "kept").mkdir(parents=True)
+    (left / "kept" / "much").write_bytes(b"x" * 1000)
+    (tmp_path / "secret").mkdir()
+    (left / "link").symlink_to(tmp_path / "secret")
+    (left / "kept").chmod(mode)
+    told = "import sys; from pathlib import Path; from robust_kbench.hostile_folders import discard"
+    command = [sys.executable, "-c", f"{told}; discard(Path(sys.argv[1]))", str(left)]
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("setpriv is not here")
+        rights = "-dac_override,-dac_read_search"
+        command = ["setpriv", f"--bounding-set={rights}", f"--inh-caps={rights}", *command]
+    subprocess.run(command, check=True)
+    assert not left.exists()
+    assert (tmp_path / "secret").is_dir()
+
+
+def test_deep_folders_are_deleted_with_few_descriptors(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    left.mkdir()
+    here = os.open(left, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(here)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (300, before[1]))
+    try:
+        discard(left)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert not left.exists()
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from specimens import REFERENCE, TASK
 from robust_kbench.cases.values import Inputs
 from robust_kbench.cli.collect import trust_tasks_in
 from robust_kbench.errors import SpecError, UsageError
+from robust_kbench.folders import data_folder
+from robust_kbench.hostile_folders import discard
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.registry import (
     TASKS_VARIABLE,
@@ -25,6 +28,7 @@ from robust_kbench.registry import (
     load_task,
     read_submission,
     read_task,
+    submission_folders,
     task_folders,
     task_names,
     task_of,
@@ -410,3 +414,50 @@ def test_one_malformed_submission_of_a_tree_is_named(tmp_path: Path) -> None:
     _write_submission(tmp_path / "bad", HEADER + "autor: me\n")
     with pytest.raises(SpecError, match="bad/submission.yaml: autor: unknown key; did you mean 'author'"):
         find_submissions(tmp_path)
+
+
+@pytest.mark.parametrize("header", ["author: !!str []", "author: !!int []", "author: !!bool []", "abi: !!float {}"])
+def test_a_tag_on_the_wrong_kind_of_value_is_a_wrong_file(tmp_path: Path, header: str) -> None:
+    text = f"task: norm/rmsnorm\nlanguage: python\nentry_point: kernel.py::f\n{header}\n"
+    (tmp_path / "submission.yaml").write_text(text)
+    with pytest.raises(SpecError):
+        read_submission(tmp_path)
+
+
+def test_links_and_folders_beyond_all_bounds_cost_only_their_own_submission(tmp_path: Path) -> None:
+    for name in ("link", "deep", "good"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "kernel.py").write_text("def f(x): ...\n")
+        (folder / "submission.yaml").write_text("task: norm/rmsnorm\nlanguage: python\nentry_point: kernel.py::f\n")
+    (tmp_path / "link" / "more.py").symlink_to("x" * 300)
+    here = os.open(tmp_path / "deep", os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(here)
+    try:
+        assert submission_folders(tmp_path) == [tmp_path / name for name in ("deep", "good", "link")]
+        assert read_submission(tmp_path / "good").name == "good"
+        for name in ("link", "deep"):
+            with pytest.raises(SpecError):
+                read_submission(tmp_path / name)
+    finally:
+        discard(tmp_path / "deep")
+
+
+def test_a_task_beside_a_submission_is_used_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = data_folder("tasks") / "norm/rmsnorm"
+    for name in ("mine/evil", "kb/evil"):
+        shutil.copytree(task, tmp_path / name)
+        text = (task / "task.yaml").read_text().replace("name: norm/rmsnorm", f"name: {name}")
+        (tmp_path / name / "task.yaml").write_text(text)
+    (tmp_path / "mine/submission.yaml").write_text("task: mine/evil\n")
+    (tmp_path / "kb/linked").symlink_to(tmp_path / "mine/evil")
+    monkeypatch.setenv(TASKS_VARIABLE, str(tmp_path))
+    assert task_of("kb/evil").folder == tmp_path / "kb/evil"
+    for name in ("mine/evil", "kb/linked"):
+        with pytest.raises(UsageError):
+            task_of(name)

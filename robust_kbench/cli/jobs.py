@@ -16,7 +16,7 @@ from robust_kbench.building import Building
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job
 from robust_kbench.contestant import Contestant
-from robust_kbench.devices import open_device
+from robust_kbench.devices import nvml, open_device
 from robust_kbench.errors import HarnessError, KBenchError, SpecError, UsageError
 from robust_kbench.isolation.pool import WarmPool, flavour_of
 from robust_kbench.progress import Progress as Listener
@@ -80,8 +80,9 @@ def _run_parallel(
     shares = side_by_side.shares_of(opened, parallel) if opened.kind == "cuda" else []
     work = partial(_evaluate_here, device=opened.kind, tier=tier, seed=seed, case=case)
     with bar(f"{len(shares) or parallel} at once") as listener, closing(WarmPool()) as pool:
-        # Others' work on the host costs a rank, which quick has not.
-        building = Building(opened, pool) if shares and tier == "quick" else None
+        # Others' work on the host costs a rank, which quick has not; and what is built is for the first GPU.
+        is_ahead = tier == "quick" and len({nvml.architecture_of(share.gpu) for share in shares if share.gpu}) == 1
+        building = Building(opened, pool) if is_ahead else None
         prepare = partial(_built_ahead, building=building)
         begin = partial(_begin, jobs[0].submission.file.language, opened.kind)
         ended = side_by_side.each_prepared(prepare, work, jobs, jobs=parallel, shares=shares, begin=begin)

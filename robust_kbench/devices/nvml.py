@@ -212,8 +212,13 @@ def has_driver() -> bool:
 @functools.cache
 def architecture() -> str | None:
     """The first visible device's, as compilers call it, such as sm_90; None where there is none."""
+    return architecture_of(first_visible())
+
+
+def architecture_of(device: str) -> str | None:
+    """The same of any device."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        if match := _CAPABILITY.fullmatch(open_source(first_visible()).facts().get("capability", "")):
+        if match := _CAPABILITY.fullmatch(open_source(device).facts().get("capability", "")):
             return f"sm_{match[1]}{match[2]}"
     return None
 

@@ -5,9 +5,11 @@ The table is the registry: a language is a module with `build`, and a line here.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
+from robust_kbench.errors import BuildError
 from robust_kbench.languages import cpp, cuda, python, triton
 from robust_kbench.languages.built import Built
 from robust_kbench.schema.submission import Submission
@@ -15,6 +17,7 @@ from robust_kbench.schema.task import DeviceKind, FloatDType, Task
 
 Build = Callable[[Submission, Task, FloatDType, DeviceKind, Path], Built]
 
+_OF_NAMES = {errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EEXIST}
 BUILDERS: dict[str, Build] = {
     "python": python.build,
     "triton": triton.build,
@@ -28,4 +31,11 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
 
     Raises BuildError with the compiler's first error, or Unsupported when this machine cannot run the result.
     """
-    return BUILDERS[submission.file.language](submission, task, dtype, device, folder)
+    try:
+        return BUILDERS[submission.file.language](submission, task, dtype, device, folder)
+    except (ValueError, LookupError, RecursionError) as error:
+        raise BuildError(f"the sources cannot be understood: {type(error).__name__}: {error}") from None
+    except OSError as error:
+        if error.errno in _OF_NAMES:
+            raise BuildError(f"the sources name what no file can be called: {error}") from None
+        raise

@@ -147,6 +147,7 @@ _NODE_TYPE, _NODES = 0xF000, (0, 0x8000, 0x1000)  # nothing said and S_IFREG, bo
 _MADVISE, _MADV_REMOVE, _MADV_COLLAPSE = (28, 233), 9, 25
 _FALLOCATE = (285, 47)
 _FCNTL, _SET_OWNER_OR_SIGNAL = (72, 25), (8, 10, 15)
+_SET_LEASE, _NOTIFY = 1024, 1026  # commands of fcntl, too: both tell who opens a file, or looks into a folder
 _IOCTL, _SET_OWNER = (16, 29), (0x8901, 0x8902)
 _CLONE = (56, 220)
 _CLONE3 = (435, 435)
@@ -254,7 +255,7 @@ def assemble(
     program += _when(_MADVISE[column], _deny_values(_THIRD_ARGUMENT_AT, (_MADV_REMOVE, _MADV_COLLAPSE)))
     in_place = _require(_SECOND_ARGUMENT_AT, (0,), code=errno.EOPNOTSUPP)
     program += _when(_FALLOCATE[column], [*in_place, allow])
-    program += _when(_FCNTL[column], _deny_values(_SECOND_ARGUMENT_AT, _SET_OWNER_OR_SIGNAL))
+    program += _when(_FCNTL[column], _deny_values(_SECOND_ARGUMENT_AT, (*_SET_OWNER_OR_SIGNAL, _SET_LEASE, _NOTIFY)))
     program += _when(_IOCTL[column], _deny_values(_SECOND_ARGUMENT_AT, _SET_OWNER))
     # One end of a pair of datagram sockets, which raw ones are too, can send to any socket that has a name.
     connected = _require(_SECOND_ARGUMENT_AT, (_STREAM, _SEQPACKET), mask=_SOCKET_TYPE)

@@ -20,6 +20,7 @@ from robust_kbench.cli import jobs
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job, collect
 from robust_kbench.contestant import Contestant
+from robust_kbench.devices import nvml
 from robust_kbench.errors import BuildError, HarnessError
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.languages.built import Built
@@ -76,11 +77,17 @@ def test_on_a_processor_they_take_turns_at_measuring(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("tier", "shares", "cores", "are_built"),
-    [("quick", SHARES, 16, True), ("full", SHARES, 16, False), ("quick", [], 16, False), ("quick", SHARES, 4, False)],
+    ("tier", "shares", "cores", "others", "are_built"),
+    [
+        ("quick", SHARES, 16, "sm_90", True),
+        ("full", SHARES, 16, "sm_90", False),
+        ("quick", [], 16, "sm_90", False),
+        ("quick", SHARES, 4, "sm_90", False),
+        ("quick", SHARES, 16, "sm_80", False),  # what is built for one generation does not run on another
+    ],
 )
 def test_at_quick_on_several_gpus_the_next_ones_are_built_while_others_are_judged(
-    monkeypatch: pytest.MonkeyPatch, tier: Tier, shares: list[Share], cores: int, are_built: bool
+    monkeypatch: pytest.MonkeyPatch, tier: Tier, shares: list[Share], cores: int, others: str, are_built: bool
 ) -> None:
     """What is built has to get into another process; what cannot be built is left to that one."""
     found, _ = collect([ROOT / "baselines/norm/rmsnorm"], None)
@@ -105,6 +112,7 @@ def test_at_quick_on_several_gpus_the_next_ones_are_built_while_others_are_judge
             return taken.result().built["float32"].symbol if taken else "nothing"
 
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(nvml, "architecture_of", lambda gpu: "sm_90" if gpu == "GPU-a" else others)
     monkeypatch.setattr(Building, "build", build)
     monkeypatch.setattr(jobs, "open_device", lambda _: SimpleNamespace(kind="cuda"))
     monkeypatch.setattr(jobs, "_EVALUATORS", [Evaluator()])
