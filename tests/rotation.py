@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,11 +19,17 @@ def rotating(names: Iterable[str]) -> list[Any]:
     return [name if name in due else pytest.param(name, marks=pytest.mark.slow) for name in given]
 
 
+_DAY = "KBENCH_TESTS_DAY"
+os.environ.setdefault(
+    _DAY, str(datetime.datetime.now(datetime.UTC).toordinal())
+)  # which pytest-xdist's workers inherit
+
+
 def due_among(names: Iterable[str]) -> frozenset[str]:
     """Those that the fast lane has today: dealt out, so that no day has more than another, nor neighbours together."""
     return frozenset(sorted(names)[today() % _SHARES :: _SHARES])
 
 
 def today() -> int:
-    """The number of the day."""
-    return datetime.datetime.now(datetime.UTC).toordinal()
+    """The number of the day on which the run began: processes of one run agree on it, also at midnight."""
+    return int(os.environ[_DAY])

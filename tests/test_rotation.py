@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import conftest
 import pytest
 import rotation
@@ -17,6 +22,14 @@ def test_a_name_is_due_on_one_of_eight_days(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(today) in (12, 13)
         due += today
     assert sorted(due) == sorted(NAMES)
+
+
+def test_processes_of_a_run_agree_on_the_day_also_after_midnight() -> None:
+    told = [sys.executable, "-c", "import rotation; print(rotation.today())"]
+    inherited = subprocess.run(
+        told, cwd=Path(__file__).parent, env={**os.environ, rotation._DAY: "7"}, capture_output=True, check=True
+    )
+    assert inherited.stdout == b"7\n"
 
 
 def test_the_slow_lane_has_all_of_them() -> None:
