@@ -78,8 +78,8 @@ def load_task(name: str) -> LoadedTask:
 def task_of(name: str) -> LoadedTask:
     """The task that a submission or a record calls `name`: one of the registry, or of KBENCH_TASKS.
 
-    Never one that lies elsewhere: whoever wrote the submission could have put it there, and with it code that the judge
-    executes, and what counts as right. Raises UsageError and SpecError.
+    Never one that lies elsewhere, or with a submission: its author could have put it there. The judge executes a task's
+    reference, which also says what is right. Raises UsageError and SpecError.
     """
     if (folder := _trusted_folder(name)) is not None:
         return read_task(folder)
@@ -98,16 +98,19 @@ def _trusted_folder(name: str) -> Path | None:
 def _is_of_a_submission(root: Path, folder: Path) -> bool:
     """Tell if the author of a submission may have put a task there, or a link that leads there."""
     place, end = folder.resolve(), root.resolve()
-    between = [place, *place.parents]
-    inside = between[: between.index(end) + 1] if end in between else between
-    return end not in between or any((each / SUBMISSION_FILE).exists() for each in inside)
+    if not place.is_relative_to(end):
+        return True
+    return any((each / SUBMISSION_FILE).exists() for each in (place, *place.parents) if each.is_relative_to(end))
 
 
 def _unknown(name: str) -> UsageError:
     near = get_close_matches(name, task_names(), 1)
     hint = f"did you mean {near[0]!r}?" if near else "`kbench tasks` lists all tasks"
     if (Path(name) / TASK_FILE).is_file():
-        hint = "the one in this folder is used, and its code executed, only where --tasks DIR names a folder of tasks"
+        hint = (
+            "the one in this folder is used, and its code executed, only where --tasks DIR names it "
+            "(here: --tasks .), and where no submission lies around it"
+        )
     return UsageError(f"no task {name!r}; {hint}")
 
 
@@ -160,7 +163,7 @@ def submission_folders(root: Path) -> list[Path]:
     found, left = [], [root]
     while left:
         folder = left.pop()
-        with suppress(OSError), os.scandir(folder) as entries:  # what cannot be listed is no submission of anybody's
+        with suppress(OSError), os.scandir(folder) as entries:  # a folder that cannot be listed is passed over
             for entry in entries:
                 if entry.name == SUBMISSION_FILE:
                     found.append(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,17 @@ def make_task(**changes: Any) -> Task:
 def load_made_task(reference: str = REFERENCE, **changes: Any) -> LoadedTask:
     """The same with a reference, as the registry would have read it."""
     return LoadedTask(make_task(**changes), Path("norm/scale"), reference, "sha256:0")
+
+
+def nest(folder: Path, levels: int) -> None:
+    """Make `levels` folders below `folder`, each in the one before. System calls refuse a path of that length."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d", dir_fd=here)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(here)
 
 
 def make_case(**changes: Any) -> Case:

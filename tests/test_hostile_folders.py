@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from specimens import nest
 
 from robust_kbench.emulator.survey import sandbox as survey
 from robust_kbench.emulator.survey.extension import Libraries
@@ -47,13 +48,7 @@ def test_a_folder_that_cannot_be_listed_or_emptied_is_deleted(tmp_path: Path, mo
 def test_deep_folders_are_deleted_with_few_descriptors(tmp_path: Path) -> None:
     left = tmp_path / "left"
     left.mkdir()
-    here = os.open(left, os.O_RDONLY)
-    for _ in range(1500):
-        os.mkdir("d", dir_fd=here)
-        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = deeper
-    os.close(here)
+    nest(left, 1500)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (300, before[1]))
     try:
@@ -126,25 +121,15 @@ def test_a_foreign_problem_that_nests_folders_ends_nothing_but_itself(monkeypatc
 
     def execute(folder: Path, *_: Any) -> int:
         made.append(folder)
-        os.chdir(folder)
-        for _depth in range(1_500):
-            os.mkdir("d")
-            os.chdir("d")
-        os.chdir("/")
+        nest(folder, 1500)
         return 1
 
-    here = os.getcwd()
-    try:
-        monkeypatch.setattr(importing, "_execute", execute)
-        request: Any = Request.model_construct()
-        assert importing.ask(request, seconds=9, stop=Event()).error.startswith("ended with exit code 1")
-        monkeypatch.setattr(survey, "_execute", execute)
-        libraries = Libraries(Path("a.so"), Path("b.so"))
-        assert not survey.run(Found(Path("k.cu"), "model"), survey.Settings(seconds=9, memory_bytes=1), libraries)[
-            "ran"
-        ]
-    finally:
-        os.chdir(here)
+    monkeypatch.setattr(importing, "_execute", execute)
+    request: Any = Request.model_construct()
+    assert importing.ask(request, seconds=9, stop=Event()).error.startswith("ended with exit code 1")
+    monkeypatch.setattr(survey, "_execute", execute)
+    libraries = Libraries(Path("a.so"), Path("b.so"))
+    assert not survey.run(Found(Path("k.cu"), "model"), survey.Settings(seconds=9, memory_bytes=1), libraries)["ran"]
     assert not any(folder.exists() for folder in made)
     assert len(made) == 2
 

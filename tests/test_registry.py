@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import torch
-from specimens import REFERENCE, TASK
+from specimens import REFERENCE, TASK, nest
 
 from robust_kbench.cases.values import Inputs
 from robust_kbench.cli.collect import trust_tasks_in
@@ -431,13 +431,7 @@ def test_links_and_folders_beyond_all_bounds_cost_only_their_own_submission(tmp_
         (folder / "kernel.py").write_text("def f(x): ...\n")
         (folder / "submission.yaml").write_text("task: norm/rmsnorm\nlanguage: python\nentry_point: kernel.py::f\n")
     (tmp_path / "link" / "more.py").symlink_to("x" * 300)
-    here = os.open(tmp_path / "deep", os.O_RDONLY)
-    for _ in range(1500):
-        os.mkdir("d", dir_fd=here)
-        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = deeper
-    os.close(here)
+    nest(tmp_path / "deep", 1500)
     try:
         assert submission_folders(tmp_path) == [tmp_path / name for name in ("deep", "good", "link")]
         assert read_submission(tmp_path / "good").name == "good"
@@ -461,3 +455,12 @@ def test_a_task_beside_a_submission_is_used_by_nobody(tmp_path: Path, monkeypatc
     for name in ("mine/evil", "kb/linked"):
         with pytest.raises(UsageError):
             task_of(name)
+
+
+def test_a_folder_of_tasks_whose_path_names_two_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one may be anybody's."""
+    monkeypatch.setenv(TASKS_VARIABLE, "")
+    (tmp_path / "kb:2024").mkdir()
+    with pytest.raises(UsageError, match="separates folders; rename it"):
+        trust_tasks_in([tmp_path / "kb:2024"])
+    assert os.environ[TASKS_VARIABLE] == ""

@@ -10,7 +10,7 @@ from robust_kbench.schema.task import Layout, Task
 
 
 def laid_out(task: Task, layout: Layout, inputs: Inputs) -> Inputs:
-    """The same values with the strides of `layout`; `inputs` itself where it applies to none of them."""
+    """Copy `inputs` to the strides of `layout`. Returns `inputs` itself where that applies to none of them."""
     ways = {name: layouts.layout_of(task.inputs[name], layout, dense=False) for name in inputs.tensors}
     moved = {name: _laid_out(inputs.tensors[name], way) for name, way in ways.items() if way not in layouts.DENSE}
     return Inputs({**inputs.values, **moved}) if moved else inputs

@@ -1,4 +1,4 @@
-"""What the paths of a command line stand for."""
+"""Paths of a command line, and the submissions that they stand for."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ def trust_tasks_in(folders: Sequence[Path]) -> None:
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"--tasks {folder}: no such directory")
+        if os.pathsep in str(folder.resolve()):  # or another folder would be trusted, too
+            raise UsageError(f"--tasks {folder}: its path has a {os.pathsep!r}, which separates folders; rename it")
     known = os.environ.get(TASKS_VARIABLE, "")
-    # By the environment, as evaluations at once are processes of their own.
+    # The environment reaches evaluations at once, too, which are processes of their own.
     os.environ[TASKS_VARIABLE] = os.pathsep.join(
         [*(str(folder.resolve()) for folder in folders), *filter(None, [known])]
     )

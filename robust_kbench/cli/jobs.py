@@ -1,6 +1,6 @@
 """Evaluate many submissions, one after the other or several at once, with a progress bar on a terminal.
 
-Who judges imports torch. A process that only hands submissions to others does not wait for that.
+Only processes that judge import torch. The one that hands submissions to them does not wait for that.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ _Order = tuple[Job, Contestant | None]
 
 def _begin(language: Language, device: DeviceKind) -> None:
     """Have a process warm up that will be needed, while this one imports torch."""
-    with suppress(KBenchError), machine_lock.busy():  # of errors the first evaluation meets the same
+    with suppress(KBenchError), machine_lock.busy():  # the first evaluation meets the same error
         pool = WarmPool()
         pool.warm_up(flavour_of(language, device), gpu=device == "cuda")
         _POOLS.append(pool)
@@ -115,7 +115,7 @@ def _built_ahead(job: Job, building: Building | None) -> _Order:
     try:
         return job, building.build(job.submission)
     except Exception:
-        return job, None  # whoever judges it meets the same, and says so
+        return job, None  # the process that judges it meets the same error, and reports it
 
 
 def _evaluate_here(

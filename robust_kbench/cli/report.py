@@ -20,7 +20,7 @@ _LOG_LINES = 12
 
 
 def report(record: RunRecord, path: str, given: int | Case | None = None) -> str:
-    """What was found, where, what it means, and how to see it again.
+    """Tell what was found, where, what it means, and how to see it again.
 
     `given`: the only case that was asked for, by its number or as it is. A submission words its own name and failures:
     whatever it says stays in its line and steers no terminal.
@@ -85,7 +85,7 @@ def _cases(record: RunRecord, again: Again) -> Iterator[str]:
 
 
 def _coverage(record: RunRecord) -> Iterator[str]:
-    """How many cases had each dtype, layout, distribution and probe: what a pass rests on."""
+    """Counts of cases by dtype, layout, distribution and probe: a pass rests on them."""
     labels = {"dtype": "dtypes", "layout": "layouts", "distribution": "values", "probe": "probes"}
     if len(record.cases) > 1:
         for key, counts in record.coverage.items():
@@ -129,9 +129,10 @@ def _reproduction(record: RunRecord, again: Again) -> Iterator[str]:
 def _command(
     record: RunRecord, path: str, given: int | Case | None, number: int | None, case: CaseResult | None
 ) -> str:
-    """The command that runs one case again, or all of them. A timed case has no number, as it is in no suite.
+    """Word the command that runs one case again, or all of them.
 
-    Where only one was asked for it is the same command: its number here is not that in the suite.
+    A timed case is in no suite, and so has no number. Where only one case was asked for, the command is the same: its
+    number here is not that in the suite.
     """
     command = f"kbench evaluate {shlex.quote(path)} --device {record.device} --tier {record.tier}"
     if isinstance(given, Case):
@@ -155,7 +156,7 @@ def _speed(case: CaseScore) -> Iterator[str]:
 
 
 def _noise(record: RunRecord, margin: float) -> Iterator[str]:
-    """What counts as no difference, and where that comes from."""
+    """Noise floor: differences that count as none, and where it comes from."""
     noise = noise_floor(record.timings)
     if noise is None:
         yield f"  noise     not measured at this tier: {margin:.1%} counts as no difference"

@@ -1,4 +1,4 @@
-"""What NVIDIA's management library tells about one device. It may be missing; then nvidia-smi is asked instead.
+"""Facts about one device, from NVIDIA's management library. It may be missing; then nvidia-smi is asked instead.
 
 Whatever the driver does not tell is `unknown`, or None: a laptop's has no vbios for us, a virtual one no power.
 """
@@ -69,7 +69,7 @@ def discard_reason(before: Sample, after: Sample) -> str | None:
 
 
 def is_power_limited(before: Sample, after: Sample) -> bool:
-    """Whether the device ran into its power cap: its times count, and say so."""
+    """Tell if the device ran into its power cap. Its times count, and say so."""
     return bool(((before.slowdown_bits or 0) | (after.slowdown_bits or 0)) & POWER_CAP)
 
 
@@ -77,10 +77,10 @@ class Source(Protocol):
     """Where facts come from."""
 
     def facts(self) -> dict[str, str]:
-        """What does not change, as text."""
+        """Facts that do not change, as text."""
 
     def sample(self) -> Sample:
-        """What does."""
+        """Facts that change."""
 
     def free_bytes(self) -> int:
         """Free memory of the device."""
@@ -171,7 +171,7 @@ class Smi:
         self._device = device
 
     def facts(self) -> dict[str, str]:
-        """What does not change, as text."""
+        """Facts that do not change, as text."""
         values = self._query("gpu", ",".join(_SMI_FIELDS.values())).split(", ")
         told = {name: _known(value) or UNKNOWN for name, value in zip(_SMI_FIELDS, values, strict=False)}
         uuid = told.pop("uuid", UNKNOWN)
@@ -202,7 +202,7 @@ class Smi:
 
 
 def has_driver() -> bool:
-    """Whether the driver shows a device."""
+    """Tell if the driver shows a device."""
     if shutil.which("nvidia-smi"):
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             return Smi(first_visible()).facts()["device"] not in ("", UNKNOWN)
@@ -211,12 +211,12 @@ def has_driver() -> bool:
 
 @functools.cache
 def architecture() -> str | None:
-    """The first visible device's, as compilers call it, such as sm_90; None where there is none."""
+    """Architecture of the first visible device, as compilers call it, such as sm_90; None where there is none."""
     return architecture_of(first_visible())
 
 
 def architecture_of(device: str) -> str | None:
-    """The same of any device."""
+    """Architecture of any device, named as `visible` does; None where it is not known."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         if match := _CAPABILITY.fullmatch(open_source(device).facts().get("capability", "")):
             return f"sm_{match[1]}{match[2]}"

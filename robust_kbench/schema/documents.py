@@ -147,7 +147,7 @@ def read_yaml(text: str, where: str) -> dict[str, Any]:
         message = f"the character {error.character!r} is not allowed; save as UTF-8 text"
         raise SpecError(f"{where}:{number}: {message}") from None
     except (yaml.YAMLError, RecursionError, ValueError, TypeError, AttributeError, LookupError) as error:
-        # The last three are those of constructors that a tag sends the wrong kind of value to.
+        # A tag can hand a constructor the wrong kind of value, which raises one of the last three.
         raise SpecError(f"{where}: {_reason(error)}") from None
     if not isinstance(data, dict):
         raise SpecError(f"{where}: expected a mapping of keys to values, got {_kind(data)}")

@@ -173,12 +173,14 @@ class Opening:
     def _prepare(
         self, workers: Workers, cases: Sequence[Case], threads: Executor, is_off: Callable[[], bool]
     ) -> Callable[[], bool]:
-        """Have baselines load and be called in `threads`. What is returned waits, and tells if all could be."""
+        """Have baselines load and be called in `threads`. Returns a function that waits, and tells if all could be."""
         try:
             begun = [threads.submit(call) for call in workers.preparations(self._task, cases, is_off)]
         except Exception:
             return lambda: False
-        return lambda: not any([call.exception() for call in begun])  # all of them: who looks closes the workers
+        return lambda: (
+            not any([call.exception() for call in begun])
+        )  # a list: all have to end before workers are closed
 
     def _calls_at_once(self) -> int:
         """Number of baselines that have a core, and that memory is enough for."""

@@ -10,8 +10,6 @@ from robust_kbench.schema.task import DeviceKind
 from robust_kbench.timing import statistics
 
 _MOST_CHECKED = 0.7
-_RELATIVE_PRECISION = 0.05
-"""Of how far a ratio is from 1, on a logarithmic scale: nobody needs to know of 0.050 if it is 0.051."""
 _CHANCE = 1.5
 """By how much the half width of five sessions exceeds its expectation in one of twenty cases."""
 
@@ -32,6 +30,8 @@ class Plan:
     more_sessions: int = 0
     """How many are added to a binding whose sessions agree less well than `session_precision`."""
     session_precision: float = 0.01
+    relative_precision: float = 0.0
+    """Share of the log ratio that sessions may differ by in any case: 0.050 need not be told from 0.051."""
     sharing: int = 3
     """Sessions among which the spot checks of a timed case are shared out, see spot_checks."""
     full_rule_share: float = 0.2
@@ -64,7 +64,8 @@ class Plan:
         if not self.plus(len(sessions)):
             return False
         low, mean, high = statistics.mean_interval([statistics.median(logs) for logs in sessions])
-        return (high - low) / 2 > max(self.session_precision, _RELATIVE_PRECISION * abs(mean), _CHANCE * resolution)
+        enough = max(self.session_precision, self.relative_precision * abs(mean), _CHANCE * resolution)
+        return (high - low) / 2 > enough
 
     def plus(self, taken: int) -> int:
         """How many sessions may still be added after `taken` ones."""
@@ -84,7 +85,7 @@ PLANS: dict[Tier, Plan] = {
 DEVICE_PLANS: dict[Tier, Plan] = {
     "full": Plan(
         sessions=5, min_rounds=6, max_rounds=24, max_seconds=0.2, warm_up_rounds=1, warm_up_seconds=0.0,
-        more_sessions=2, session_precision=0.015, sharing=5,
+        more_sessions=2, session_precision=0.015, relative_precision=0.05, sharing=5,
     )
 }  # fmt: skip
 """Fewer rounds than on a processor, as what sessions do beside them takes longer, and more of the spread is between

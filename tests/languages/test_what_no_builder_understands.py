@@ -38,8 +38,9 @@ def _build(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_what_the_sources_bring_about_is_a_failed_build(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BuildError, match="the sources"):
+    with pytest.raises(BuildError, match="the sources") as told:
         _build(error, monkeypatch)
+    assert isinstance(error, OSError) or "in fail" in told.value.log
 
 
 def test_what_the_machine_lacks_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
