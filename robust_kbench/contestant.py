@@ -21,7 +21,7 @@ from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.isolation.protocol import Raised
 from robust_kbench.languages import cuda
-from robust_kbench.languages.built import Built
+from robust_kbench.languages.built import Built, write_files
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import FloatDType, Precision, Task
 
@@ -105,7 +105,7 @@ class Contestant:
             gpu=device.kind == "cuda",
             # What is never timed may use every core.
             core=None if artefacts[0].execution == "emulated" else device.worker_core,
-            readable=tuple(dict.fromkeys(folder for artefact in artefacts for folder in artefact.folders)),
+            readable=tuple(dict.fromkeys(folder for artefact in artefacts for folder in artefact.needs)),
         )
         if memory_bytes > allowance.memory_bytes:
             allowance = replace(allowance, memory_bytes=memory_bytes)
@@ -133,7 +133,7 @@ class Contestant:
             if self._compiles(device):
                 self.compiled.hand_out(worker.scratch)
             # All are copied before any is loaded: its code may put a link where the next one goes.
-            paths = [self._path_in(worker, artefact, served[0]) for artefact, served in artefacts]
+            paths = [self._private(artefact, worker.scratch / served[0]) for artefact, served in artefacts]
             for (artefact, served), path in zip(artefacts, paths, strict=True):
                 request = {**artefact.load_request(device.kind), **memory, "precision": self.precision}
                 request |= {"path": str(path), "dtypes": served}
@@ -153,10 +153,15 @@ class Contestant:
         """Tell if workers keep what they compile in a folder of their own."""
         return device.kind == "cuda" and self.submission.file.language in ("triton", "python") and self.name != COMPILE
 
-    def _path_in(self, worker: Worker, artefact: Built, dtype: FloatDType) -> Path:
-        """The file that a worker loads."""
-        is_copied = artefact.execution == "native" and artefact.path.suffix == ".so"
-        return _copied(artefact.path, worker.scratch / dtype) if is_copied else artefact.path
+    def _private(self, artefact: Built, folder: Path) -> Path:
+        """Write what a worker loads into a folder of its own, and return the file to load.
+
+        Of a file that workers share, the time of the latest access would tell a later one what an earlier one has read.
+        """
+        if artefact.home is None:
+            return _copied(artefact.path, folder)
+        write_files(artefact.sources, folder)
+        return folder / artefact.path.relative_to(artefact.home)
 
     def _artefacts(self, dtypes: Sequence[FloatDType], built: Built | None) -> Iterator[tuple[Built, list[FloatDType]]]:
         """Artefacts that differ, and the dtypes that each serves."""
@@ -169,7 +174,7 @@ class Contestant:
 
 
 def _copied(artefact: Path, folder: Path) -> Path:
-    """A library in memory of its own, which lies elsewhere for each worker.
+    """A library or a binary in memory of its own, which lies elsewhere for each worker.
 
     Every call fetches its code from memory, and where that lies decides what it costs. Workers that map the same file
     share the place, and so all sessions do: a build of the same code differed by 0.1 us, however often it was measured.

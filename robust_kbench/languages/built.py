@@ -20,8 +20,8 @@ SOURCES = "source"
 class Built:
     """A loadable artefact of one submission and dtype. `log` holds the compiler's warnings.
 
-    `home` is the folder of the build, where the artefact lies deeper in it. `needs` are folders, beside that one, from
-    which it loads something. `plan` says how the kernels of abi launch are launched (see languages.launches).
+    `needs` are folders, beside its own, from which it loads something. An artefact that is source itself has `sources`,
+    texts by their names in `home`. `plan` says how the kernels of abi launch are launched (see languages.launches).
     """
 
     path: Path
@@ -32,13 +32,14 @@ class Built:
     compiles_at_run_time: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     log: str = ""
-    home: Path | None = None
     needs: tuple[Path, ...] = ()
+    home: Path | None = None
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     plan: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """What a worker has to read to load the artefact: the folder of the build, and what else is needed."""
+        """What has to be read to load the artefact where it was built: its folder, and what else is needed."""
         return self.home or self.path.parent, *self.needs
 
     @property
@@ -55,8 +56,13 @@ class Built:
 def write_sources(submission: Submission, folder: Path) -> Path:
     """Write the frozen sources into a folder of their own below `folder`; returns the entry file."""
     home = folder / SOURCES
-    for name, text in submission.sources.items():
+    write_files(submission.sources, home)
+    return home / submission.entry_file
+
+
+def write_files(files: Mapping[str, str], home: Path) -> None:
+    """Write texts by their names, which may have folders in them."""
+    for name, text in files.items():
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return home / submission.entry_file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from robust_kbench.languages import compiler
@@ -31,7 +32,8 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
     path = write_sources(submission, folder)
     check_syntax(submission, folder)
     # Python may call torch.compile or load_inline, which start compilers.
-    return Built(path, submission.symbol, submission.abi, compiles_at_run_time=True, home=folder)
+    built = Built(path, submission.symbol, submission.abi, home=folder / SOURCES, sources=submission.sources)
+    return replace(built, compiles_at_run_time=True)
 
 
 def check_syntax(submission: Submission, folder: Path) -> None:

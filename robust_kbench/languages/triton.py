@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from robust_kbench.languages.built import Built, write_sources
+from robust_kbench.languages.built import SOURCES, Built, write_sources
 from robust_kbench.languages.python import check_syntax
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import DeviceKind, FloatDType, Task
@@ -16,6 +17,7 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
     """Write the sources and parse them. Raises BuildError for a syntax error."""
     path = write_sources(submission, folder)
     check_syntax(submission, folder)
+    built = Built(path, submission.symbol, submission.abi, home=folder / SOURCES, sources=submission.sources)
     if device == "cpu":
-        return Built(path, submission.symbol, submission.abi, execution="interpreted", flavour="triton", home=folder)
-    return Built(path, submission.symbol, submission.abi, compiles_at_run_time=True, home=folder)
+        return replace(built, execution="interpreted", flavour="triton")
+    return replace(built, compiles_at_run_time=True)

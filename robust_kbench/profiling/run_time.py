@@ -93,9 +93,9 @@ def _wrapped(task: Task, built: Built, case: Case, pool: WarmPool) -> Built:
     """The submission behind a module of ours that has it profiled."""
     request = {**built.entry, "inputs": len(task.inputs), "axes": list(case.axes.values())}
     entry = pool.scratch() / "kbench_profiled.py"
-    entry.write_text(_ENTRY.format(request=request))
+    source = _ENTRY.format(request=request)
     return Built(
-        entry, "profiled", "destination",
+        entry, "profiled", "destination", home=entry.parent, sources={entry.name: source},
         flavour=built.flavour, compiles_at_run_time=built.compiles_at_run_time, environment=built.environment,
         needs=built.folders,
     )  # fmt: skip

@@ -12,9 +12,10 @@ import gpu_trials
 import torch
 from gpu_trials import Bench
 
-from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER
+from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER, Timing
+from robust_kbench.scoring import CaseScore, score_case
 from robust_kbench.timing.result import SessionResult
-from robust_kbench.timing.statistics import median_interval
+from robust_kbench.timing.statistics import Verdict, median_interval
 
 Row = dict[str, Any]
 RMSNORM = (
@@ -31,7 +32,7 @@ BINDINGS: Sequence[tuple[tuple[str, str], dict[str, int]]] = (
     (SOFTMAX, {"rows": 1024, "cols": 65024}),
     (MATMUL, {"m": 2048, "n": 2048, "k": 2048}),
 )
-EQUAL_SESSIONS, PLANTED_TRIALS = 4, 10
+EQUAL_SESSIONS, PLANTED_TRIALS = 8, 20
 _PLANTED = 0.03
 _CYCLES_PER_US = 1_700
 _SLEEPS = """import torch
@@ -63,12 +64,12 @@ def clock() -> Iterator[Row]:
 
 
 def equals() -> Iterator[Row]:
-    """An operator of PyTorch's against itself: how far sessions are from 1, in per cent."""
+    """An operator of PyTorch's against itself: how far sessions are from 1, in per cent, and what is said of them."""
     with ExitStack() as stack:
         bench = Bench(stack)
         for (task, source), axes in BINDINGS:
             results = [gpu_trials.equals(bench, task, axes, source) for _ in range(EQUAL_SESSIONS)]
-            yield {"operator": f"{task} {'x'.join(map(str, axes.values()))}", **apart(results)}
+            yield {"operator": f"{task} {'x'.join(map(str, axes.values()))}", **apart(results), **called(results)}
 
 
 def apart(results: Sequence[SessionResult]) -> Row:
@@ -81,6 +82,22 @@ def apart(results: Sequence[SessionResult]) -> Row:
         "mean_%": 100 * statistics.mean(logs),
         "sessions_%": ", ".join(f"{100 * log:.2f}" for log in logs),
     }
+
+
+def called(results: Sequence[SessionResult]) -> Row:
+    """Verdicts on equals, each from one session as tier quick has it: "faster" is a false alarm."""
+    scores = [score for result in results for score in _scores(result)]
+    told = [score.verdict for score in scores]
+    counts = {f"{verdict}": told.count(verdict) for verdict in (Verdict.FASTER, Verdict.SLOWER)}
+    return {**counts, "of": len(told), "resolved": sum(score.is_resolved for score in scores)}
+
+
+def _scores(result: SessionResult) -> Iterator[CaseScore]:
+    session = result.as_record(0)
+    for name in (CANDIDATE, CONTROL):
+        if name in session.samples:
+            pair = {CANDIDATE: session.samples[name], EAGER: session.samples[EAGER]}
+            yield score_case(Timing(axes={}, dtype="float32", sessions=(session.model_copy(update={"samples": pair}),)))
 
 
 def _log_ratio(result: SessionResult, name: str) -> float:
@@ -107,16 +124,20 @@ def planted() -> Iterator[Row]:
 
 
 def profiler() -> Iterator[Row]:
-    """Published kernels on their first timed binding: our time and CUPTI's."""
+    """Published kernels on their first timed binding: our time and CUPTI's, with and without a change of contexts."""
     with ExitStack() as stack:
-        for name, ours_us, profiled_us in gpu_trials.published(Bench(stack)):
-            yield {"kernel": name, **compare(ours_us, profiled_us)}
+        for each in gpu_trials.published(Bench(stack)):
+            yield compare(each)
 
 
-def compare(ours_us: float, profiled_us: float) -> Row:
+def compare(each: gpu_trials.Published) -> Row:
     """Our time over a profiler's, which may have seen nothing."""
-    ratio = ours_us / profiled_us if profiled_us else None
-    return {"ours_us": ours_us, "profiler_us": profiled_us, "ours/profiler": ratio}
+    if each.error:
+        return {"kernel": each.name, "error": each.error}
+    told: Row = {"kernel": each.name, "ours_us": each.ours_us}
+    for name, profiled_us in (("profiler", each.profiled_us), ("profiler after a turn", each.after_turn_us)):
+        told |= {f"{name}_us": profiled_us, f"ours/{name}": each.ours_us / profiled_us if profiled_us else None}
+    return told
 
 
 def power() -> Iterator[Row]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import statistics
-import tempfile
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from robust_kbench import contestant, languages
+from robust_kbench import contestant
 from robust_kbench.baselines import baselines_for
 from robust_kbench.cases.bank import Bank
 from robust_kbench.cases.values import make_inputs
@@ -23,6 +26,7 @@ from robust_kbench.errors import KBenchError
 from robust_kbench.isolation.calling import open_arena
 from robust_kbench.isolation.gate import open_gate
 from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.languages.built import Built
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
 from robust_kbench.registry import LoadedTask, load_task, read_submission
@@ -40,7 +44,15 @@ from robust_kbench.worker import loaders
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = Plan(sessions=1, min_rounds=20, max_rounds=40, max_seconds=0.6, warm_up_rounds=3, warm_up_seconds=0.1)
-_PROFILED, _PUBLISHED = 8, 22
+_NEIGHBOUR = """
+import sys, torch
+number = torch.zeros(1, device="cuda")
+for _ in sys.stdin:
+    number += 1
+    torch.cuda.synchronize()
+    print("done", flush=True)
+"""
+_PROFILED, _PUBLISHED, _BUILDS = 8, 26, 8
 
 
 class Bench:
@@ -106,23 +118,67 @@ def slower(bench: Bench, task_name: str, axes: dict[str, int], source: str, more
     return bench.session(task, case, [planted, plain])
 
 
-def published(bench: Bench) -> Iterator[tuple[str, float, float]]:
-    """Some twenty of the CUDA and Triton kernels in baselines/: name, our time and a profiler's, in us."""
+class Published(NamedTuple):
+    """A kernel of baselines/: our time, a profiler's, and a profiler's after a turn of another process, in us."""
+
+    name: str
+    ours_us: float
+    profiled_us: float
+    after_turn_us: float
+    error: str = ""
+
+
+def published(bench: Bench) -> Iterator[Published]:
+    """Some twenty of the CUDA and Triton kernels in baselines/. One that is refused has an error in place of times."""
     folders = sorted(path for kind in ("cuda_*", "triton_*") for path in (ROOT / "baselines").glob(f"*/*/{kind}"))
+    chosen: list[tuple[str, Submission, LoadedTask]] = []
     for folder in folders[:: max(1, len(folders) // _PUBLISHED)]:
         submission = read_submission(folder)
         task = load_task(submission.file.task)
-        if "float32" not in (submission.file.dtypes or task.spec.dtypes) or task.spec.is_random:
-            continue
-        case = Case(axes=task.spec.timed["cuda"][0], dtype="float32", seed=1, role="timed")
-        candidate = bench.build(CANDIDATE, submission, task, "float32")
-        result = bench.session(task, case, [candidate, bench.eager(task, "float32")])
-        ours_us = statistics.median(result.times(CANDIDATE)) / 1e3
-        yield str(folder.relative_to(ROOT / "baselines")), ours_us, profiled_us(_prepared(submission, task, case))
+        if "float32" in (submission.file.dtypes or task.spec.dtypes) and not task.spec.is_random:
+            chosen.append((str(folder.relative_to(ROOT / "baselines")), submission, task))
+    with ThreadPoolExecutor(_BUILDS) as threads:  # nothing is timed yet
+        built = list(threads.map(lambda each: bench.build(CANDIDATE, each[1], each[2], "float32"), chosen))
+    with closing(Neighbour()) as neighbour:
+        for (name, submission, task), candidate in zip(chosen, built, strict=True):
+            case = Case(axes=task.spec.timed["cuda"][0], dtype="float32", seed=1, role="timed")
+            try:
+                result = bench.session(task, case, [candidate, bench.eager(task, "float32")])
+            except KBenchError as error:
+                yield Published(name, math.nan, math.nan, math.nan, str(error))
+                continue
+            work = _prepared(candidate.built["float32"], submission, task, case)
+            ours_us = statistics.median(result.times(CANDIDATE)) / 1e3
+            yield Published(name, ours_us, profiled_us(work), profiled_us(work, neighbour.take_a_turn))
 
 
-def profiled_us(work: Callable[[], Any]) -> float:
-    """The time that the device works for a call on a cold cache, by CUPTI; the median of several calls, in us."""
+class Neighbour:
+    """A process with a context of its own, as the judge's is beside a worker's."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _NEIGHBOUR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def take_a_turn(self) -> None:
+        """Have it work on the device; when this returns, the device has changed contexts."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\n")
+        if not self._process.stdout.readline():
+            raise RuntimeError("the process beside the profiler has ended")
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait()
+
+
+def profiled_us(work: Callable[[], Any], before: Callable[[], None] = lambda: None) -> float:
+    """The time that the device works for a call on a cold cache, by CUPTI; the median of several calls, in us.
+
+    `before` is called between the emptying of the cache and `work`.
+    """
     kinds = torch.profiler.ProfilerActivity
     for _ in range(3):
         work()
@@ -130,6 +186,7 @@ def profiled_us(work: Callable[[], Any]) -> float:
     for _ in range(_PROFILED):
         open_gate()._flush()
         torch.cuda.synchronize()
+        before()
         with torch.profiler.profile(activities=[kinds.CUDA]) as profiler:
             work()
             torch.cuda.synchronize()
@@ -137,9 +194,8 @@ def profiled_us(work: Callable[[], Any]) -> float:
     return statistics.median(times)
 
 
-def _prepared(submission: Submission, task: LoadedTask, case: Case) -> Callable[[], Any]:
+def _prepared(built: Built, submission: Submission, task: LoadedTask, case: Case) -> Callable[[], Any]:
     spec = task.spec
-    built = languages.build(submission, spec, "float32", "cuda", Path(tempfile.mkdtemp()))
     kernel = loaders.load(built.load_request("cuda"))
     values = make_inputs(spec, case).values.values()
     inputs = [value.cuda() if isinstance(value, torch.Tensor) else value for value in values]

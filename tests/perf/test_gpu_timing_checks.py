@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import gpu_checks
 import gpu_timing_checks
 import pytest
+from gpu_trials import Published
 
 from robust_kbench.timing.result import SessionResult
 
@@ -24,9 +26,19 @@ def test_equals_are_as_far_apart_as_their_medians_in_each_session() -> None:
     assert told["mean_%"] == pytest.approx(0.25, abs=0.01)
 
 
+def test_equals_that_are_called_faster_are_counted_of_those_that_the_clock_resolves() -> None:
+    told = gpu_checks.called([session(100, 101, 100), session(90, 100, 100), session(100, 90, 100)])
+    assert told == {"faster": 1, "slower": 2, "of": 6, "resolved": 6}
+
+
 def test_times_are_compared_as_ratios_and_a_profiler_that_saw_nothing_has_none() -> None:
-    assert gpu_checks.compare(12.0, 8.0)["ours/profiler"] == 1.5
-    assert gpu_checks.compare(12.0, 0.0)["ours/profiler"] is None
+    told = gpu_checks.compare(Published("softmax", 12.0, 8.0, 0.0))
+    assert (told["ours/profiler"], told["ours/profiler after a turn"]) == (1.5, None)
+
+
+def test_a_published_kernel_that_is_refused_is_in_the_table_with_the_reason() -> None:
+    told = gpu_checks.compare(Published("matmul", math.nan, math.nan, math.nan, "c[0, 0]: got 1"))
+    assert told == {"kernel": "matmul", "error": "c[0, 0]: got 1"}
 
 
 def test_every_check_is_offered_and_carried_out() -> None:

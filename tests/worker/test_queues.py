@@ -39,7 +39,7 @@ def test_the_driver_is_asked_for_few_channels_while_the_device_is_opened(
 
 @pytest.mark.parametrize(("kind", "is_few"), [("cuda", True), ("cuda", False), ("cpu", True)])
 def test_a_cuda_device_is_opened_before_anything_is_loaded(
-    monkeypatch: pytest.MonkeyPatch, kind: str, is_few: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, is_few: bool
 ) -> None:
     log = list[Any]()
 
@@ -47,9 +47,14 @@ def test_a_cuda_device_is_opened_before_anything_is_loaded(
         log.append("load")
         return Loaded(nonce=1, outcome="loaded")
 
-    artefact: Any = SimpleNamespace(load_request=lambda device: {}, execution="native", path=Path("kernel"))
+    artefact: Any = SimpleNamespace(
+        load_request=lambda device: {}, execution="native", path=tmp_path / "kernel.py", home=tmp_path, sources={}
+    )
     worker: Any = SimpleNamespace(
-        load=load, open=lambda kind, *, few_queues, **_: log.append(few_queues), close=lambda: log.append("close")
+        scratch=tmp_path,
+        load=load,
+        open=lambda kind, *, few_queues, **_: log.append(few_queues),
+        close=lambda: log.append("close"),
     )
     device: Any = SimpleNamespace(kind=kind, handshake="block")
     submission: Any = SimpleNamespace(file=SimpleNamespace(language="cuda"))
