@@ -15,7 +15,7 @@ from robust_kbench.folders import data_folder
 from robust_kbench.schema.admission import Admission
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.documents import Strict, parse, printable, read_yaml
-from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES, Submission, SubmissionFile
+from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES, Submission, SubmissionFile, usual_symbol
 from robust_kbench.schema.task import Task
 
 TASK_FILE = "task.yaml"
@@ -224,7 +224,7 @@ def _from_file(path: Path, task: str | None) -> Submission:
     text = _read_text(path, str(path))
     if language == "python" and "triton" in text:
         language = "triton"
-    symbol = task.rpartition("/")[2]
+    symbol = usual_symbol(task, language)
     data = {"task": task, "language": language, "entry_point": f"{path.name}::{symbol}"}
     return _submission(path.stem, parse(SubmissionFile, data, str(path)), {path.name: text}, str(path))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from robust_kbench.errors import UsageError
 from robust_kbench.languages import signature
 from robust_kbench.registry import SUBMISSION_FILE, LoadedTask, baselines_of, read_submission
-from robust_kbench.schema.submission import Submission
+from robust_kbench.schema.submission import Submission, usual_symbol
 
 
 def scaffold(task: LoadedTask, language: str, folder: Path) -> list[Path]:
@@ -28,7 +28,7 @@ def scaffold(task: LoadedTask, language: str, folder: Path) -> list[Path]:
 
 
 def _from_reference(task: LoadedTask) -> dict[str, str]:
-    symbol = task.spec.name.rpartition("/")[2]
+    symbol = usual_symbol(task.spec.name, "python")
     tree = ast.parse(task.reference)
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     if "reference" not in names:
@@ -44,7 +44,7 @@ def _from_baseline(task: LoadedTask, language: str) -> dict[str, str]:
     if start is None:
         known = sorted({kernel.file.language for kernel in published} | {"python"})
         shape = (
-            signature.declaration(task.spec, language, task.spec.name.rpartition("/")[2])
+            signature.declaration(task.spec, language, usual_symbol(task.spec.name, language))
             if language in ("cpp", "cuda")
             else ""
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from robust_kbench.errors import UsageError
 from robust_kbench.registry import LoadedTask, read_submission
 from robust_kbench.schema.documents import shown
-from robust_kbench.schema.submission import Abi, Language, Submission, SubmissionFile
+from robust_kbench.schema.submission import Abi, Language, Submission, SubmissionFile, usual_symbol
 from robust_kbench.schema.task import FloatDType
 
 DEMO, REFERENCE = "demo", "reference"
@@ -47,7 +47,7 @@ def form_of(task: LoadedTask, language: Language) -> Submission:
 
     It declares one dtype, float32 where the task has it, as the agents' sources do; whoever wants others gives a start.
     """
-    symbol, file = task.spec.name.rpartition("/")[2], f"kernel.{_SUFFIXES[language]}"
+    symbol, file = usual_symbol(task.spec.name, language), f"kernel.{_SUFFIXES[language]}"
     header = SubmissionFile(
         task=task.spec.name,
         language=language,

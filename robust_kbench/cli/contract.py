@@ -98,8 +98,9 @@ def _entry_points(task: Task) -> Iterator[str]:
 
 def _declared(task: Task, language: str, abi: Abi) -> str:
     from robust_kbench.languages import signature
+    from robust_kbench.schema.submission import usual_symbol
 
-    symbol = task.name.rpartition("/")[2]
+    symbol = usual_symbol(task.name, language)
     if abi == "c":
         return f"{signature.declaration(task, language, symbol)};"
     if abi == "torch":

@@ -25,7 +25,7 @@ from robust_kbench.folders import data_folder
 from robust_kbench.schema.documents import Strict, parse, read_yaml
 from robust_kbench.schema.launch import Launch
 from robust_kbench.schema.record import Status
-from robust_kbench.schema.submission import Abi, Language, Submission, SubmissionFile
+from robust_kbench.schema.submission import Abi, Language, Submission, SubmissionFile, usual_symbol
 from robust_kbench.schema.task import DeviceKind, FloatDType
 
 HostGroup = Literal[
@@ -117,10 +117,11 @@ class Specimen:
     def submission(self, more: dict[str, str] | None = None) -> Submission:
         """As it is handed in, together with the sources `more`."""
         suffix = self.path.suffix
-        symbol = self.header.task.rpartition("/")[2]
+        language = self.header.language or _LANGUAGE[suffix]
+        symbol = usual_symbol(self.header.task, language)
         fields: dict[str, Any] = {
             "task": self.header.task,
-            "language": self.header.language or _LANGUAGE[suffix],
+            "language": language,
             "abi": self.header.abi or _ABI[suffix],
             "entry_point": f"kernel{suffix}::{symbol}",
             "dtypes": self.header.dtypes,

@@ -38,6 +38,21 @@ MAX_NAME = 100
 _NAME_FOR_COMPILERS = re.compile(r"[\w.+][\w.+-]*")
 """Compilers hand names of files on to a shell, which would take some for commands, or for options."""
 MAX_DEPTH = 8
+_OF_C = (
+    "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi erf erfc erfcinv erfcx erfinv exp "
+    "exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma llrint llround log "
+    "log10 log1p log2 logb lrint lround max min modf nearbyint nextafter norm norm3d norm4d normcdf normcdfinv pow "
+    "rcbrt remainder remquo rhypot rint rnorm round rsqrt scalbln scalbn sin sincos sincospi sinh sinpi sqrt tan "
+    "tanh tgamma trunc y0 y1 yn "
+)
+_TAKEN = frozenset(_OF_C.split()) | {f"{name}f" for name in _OF_C.split()}
+"""Functions of the headers of C and of CUDA: none of that name can be defined with the linkage of C."""
+
+
+def usual_symbol(task_name: str, language: str) -> str:
+    """Name of an entry point where nobody has given another: the task's own, unless a function of C has it."""
+    name = task_name.rpartition("/")[2]
+    return f"{name}_kernel" if language in ("cpp", "cuda") and name in _TAKEN else name
 
 
 class SubmissionFile(Strict):
@@ -100,6 +115,11 @@ class SubmissionFile(Strict):
         if self.track == "custom" and self.language not in ("triton", "cuda"):
             raise ValueError(
                 f"track custom is for kernels that are launched, of triton or cuda; {self.language} has none"
+            )
+        symbol = self.entry_point.partition("::")[2]
+        if self.language in ("cpp", "cuda") and self.abi in (None, "c") and symbol in _TAKEN:
+            raise ValueError(
+                f"entry_point: {symbol!r} is a function of C or CUDA already; rename it to {symbol}_kernel"
             )
         if self.build and self.language in ("python", "triton"):
             raise ValueError(f"build: {self.language} is not compiled, remove the flags")

@@ -119,7 +119,7 @@ bool aligned(const T* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 1
 
 }  // namespace
 
-extern "C" void max(const T* x, T* y, int64_t outer, int64_t length, int64_t inner, cudaStream_t stream) {
+extern "C" void row_max(const T* x, T* y, int64_t outer, int64_t length, int64_t inner, cudaStream_t stream) {
     if (outer == 0) return;  // a grid must not be empty
     constexpr int V = 16 / sizeof(T);
     if (inner == 1) {
