@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from robust_kbench.emulator.ptx_matching import Row, find
 from robust_kbench.emulator.ptx_syntax import (
+    MOST_REGISTERS,
     Address,
     Brace,
     Declaration,
@@ -20,10 +21,11 @@ from robust_kbench.emulator.ptx_syntax import (
     PtxSyntaxError,
     Register,
     Statement,
+    TooManyRegisters,
     Vector,
     parse,
 )
-from robust_kbench.errors import Unsupported
+from robust_kbench.errors import BuildError, Unsupported
 
 _NAMESPACE = "::kbemu::ptx::"
 # Constraint: the register's type, and how an expression becomes its bits.
@@ -59,6 +61,7 @@ _SPECIAL = {
 # A modifier that works on the result whatever the instruction is, and those that work on its inputs too.
 _RESULT_MODIFIERS = {"ftz": "flush", "sat": "saturate", "relu": "relu"}
 _INPUT_MODIFIERS = {"ftz": "flush"}
+_LONGEST_NUMBER = 10  # of an operand, with its `%`; Python refuses to read thousands of digits
 
 
 def translate(
@@ -66,7 +69,8 @@ def translate(
 ) -> str:
     """One statement without its semicolon, and without line breaks, that does what the asm statement does.
 
-    `outputs` and `inputs` are pairs of a constraint and a C++ expression. Raises Unsupported, with its place.
+    `outputs` and `inputs` are pairs of a constraint and a C++ expression. Raises Unsupported, or BuildError for more
+    registers than any kernel needs, with the place.
     """
     try:
         statements = parse(template)
@@ -77,6 +81,11 @@ def translate(
     except PtxSyntaxError as error:
         what = f"inline PTX with {error} at {name}:{line}"
         raise Unsupported(f"{what} cannot be emulated; a CUDA device can run it") from None
+    except TooManyRegisters as error:
+        at_most = f"a declaration has {MOST_REGISTERS:,} at most"
+        raise BuildError(
+            f"{name}:{line}: inline PTX with the registers {error}: {at_most}; declare those used"
+        ) from None
     return "do { " + " ".join(parts) + " } while (0)"
 
 
@@ -215,7 +224,12 @@ class _Translation:
     def register(self, name: str) -> str:
         if name == "_":
             return f"{_NAMESPACE}sink"
-        if name.startswith("%") and name[1:].isdigit() and int(name[1:]) < self.operands:
+        if (
+            name.startswith("%")
+            and name[1:].isdigit()
+            and len(name) < _LONGEST_NUMBER
+            and int(name[1:]) < self.operands
+        ):
             return f"kbemu_{name[1:]}"
         if any(name in scope for scope in self.scopes):
             return _variable(name)

@@ -25,6 +25,8 @@ UNDEFINED = frozenset(
 )  # fmt: skip
 # More than any honest condition has; also the bound of the parser's recursion.
 _LONGEST = 100
+# What the compiler counts with. A macro that multiplies another with itself, and so on, has a value of any length.
+_BITS = 64
 _LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")  # from the weakest
 _STRENGTH = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators.split()}
 
@@ -144,7 +146,7 @@ class _Parser:
         if word == "defined":
             return self._defined()
         if word[:1].isdigit():
-            return int(word.replace("'", "").rstrip("lL"), 0)  # unsigned arithmetic is left to the compiler
+            return _bounded(int(word.replace("'", "").rstrip("lL"), 0))  # unsigned arithmetic is left to the compiler
         if not (word[:1].isalpha() or word[:1] == "_") or self.next() == "(":
             raise SyntaxError(word)
         return self._macros.get(word, 0 if word in UNDEFINED else None)
@@ -169,5 +171,8 @@ def _combine(operator: str, left: int | None, right: int | None) -> int | None:
         return None if left is None or right is None else 0
     if left is None or right is None:
         return None
-    value = _OPERATIONS[operator](left, right)
-    return None if value is None else int(value)
+    return _bounded(_OPERATIONS[operator](left, right))
+
+
+def _bounded(value: int | None) -> int | None:
+    return None if value is None or abs(value) >> _BITS else int(value)

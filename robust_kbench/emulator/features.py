@@ -73,7 +73,7 @@ NAMES = {
     r"cublasLt[A-Z]\w*": "cuBLASLt ({})",
     r"cufft[A-Z]\w*": "cuFFT ({})",
     r"cusparse[A-Z]\w*": "cuSPARSE ({})",
-    r"cusolver\w*[A-Z]\w*": "cuSOLVER ({})",
+    r"cusolver[^\WA-Z]*[A-Z]\w*": "cuSOLVER ({})",
     r"nccl[A-Z]\w*": "NCCL ({})",
 }
 _NAMES = {re.compile(pattern): feature for pattern, feature in NAMES.items()}

@@ -9,6 +9,10 @@ class PtxSyntaxError(ValueError):
     """The text is not PTX that this module understands; the message names the construct."""
 
 
+class TooManyRegisters(ValueError):
+    """A declaration stands for more registers than any kernel has; the message names it."""
+
+
 @dataclass(frozen=True)
 class Register:
     """`%0`, a declared name, a special register such as `%laneid`, or the sink `_`; `!p` is negated."""
@@ -68,6 +72,8 @@ class Brace:
 
 Statement = Declaration | Instruction | Brace
 
+MOST_REGISTERS = 10_000
+"""What one `.reg .b32 r<N>` may declare. Each becomes a variable; a thread has 255 of 32 bits on any device."""
 _SPACE = r"(?:\s|\\[nrtv]|//(?:(?!\\n).)*|/\*(?:.|\n)*?\*/)+"  # the text may hold escapes that C++ has not replaced
 _NUMBER = (
     r"(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+U?)"
@@ -87,9 +93,11 @@ def tokens_of(text: str) -> list[str]:
         match = _TOKEN.match(text, position)
         if match is None:
             raise PtxSyntaxError(f"the character {text[position]!r}")
-        position = match.end()
         if match.lastgroup != "space":
+            if text.startswith("/*", position):  # each would be looked for to the end
+                raise PtxSyntaxError("a comment that is not closed")
             found.append(match.group())
+        position = match.end()
     return found
 
 
@@ -149,7 +157,7 @@ class _Parser:
         while not self.accept(";"):
             name = _unescaped(self.take())
             if self.accept("<"):
-                names += [f"{name}{i}" for i in range(int(self.take()))]
+                names += [f"{name}{i}" for i in range(_count(name, self.take()))]
                 self.expect(">")
             else:
                 names.append(name)
@@ -190,6 +198,14 @@ class _Parser:
         if not re.match(r"[%A-Za-z_$]", name):
             raise PtxSyntaxError(f"`{name or 'the end'}` where an operand is due")
         return Register(_unescaped(name), negated)
+
+
+def _count(name: str, text: str) -> int:
+    if not re.fullmatch("[0-9]+", text):
+        raise PtxSyntaxError(f"`{text or 'the end'}` where a number of registers is due")
+    if len(text) > len(str(MOST_REGISTERS)) or int(text) > MOST_REGISTERS:
+        raise TooManyRegisters(f"`{name[:20]}<{text[:20]}>`")
+    return int(text)
 
 
 def _unescaped(name: str) -> str:

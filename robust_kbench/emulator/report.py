@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,7 +37,8 @@ KINDS = {
 """Every kind of defect, and what it means."""
 
 RunCommand = Callable[[list[str]], str]
-_FRAME = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?: \(discriminator \d+\))?$")
+_FRAME = re.compile(r"(?P<file>.*):(?P<line>[0-9]{1,9})(?: \(discriminator \d+\))?")
+_ADDRESS_BITS = 62
 
 
 def resolve(
@@ -63,15 +65,19 @@ def _lines(
 ) -> dict[int, tuple[str, int]]:
     if (tool := shutil.which("addr2line")) is None:
         return {}
-    printed = run([tool, "-a", "-i", "-e", str(artefact), *map(hex, offsets)])
+    # The file that a source names by `#line` may have any name, with line breaks and what looks like an address. So the
+    # tool is asked before each offset for an address that no source can know, of which there is nothing to tell.
+    secret = secrets.randbits(_ADDRESS_BITS)
+    asked = [hex(address) for offset in offsets for address in (secret, offset)]
+    printed = run([tool, "-a", "-i", "-e", str(artefact), *asked])
+    answers = re.split(rf"^0x0*{secret:x}\n", printed, flags=re.MULTILINE)[1:]
     found: dict[int, tuple[str, int]] = {}
-    current = -1
-    for line in printed.splitlines():
-        if line.startswith("0x"):
-            current = int(line, 16)
-        elif current not in found and (match := _FRAME.match(line)) and _is_source(match["file"], sources):
-            # The innermost frame in the submission: inside it are only our headers.
-            found[current] = match["file"], int(match["line"])
+    for offset, answer in zip(offsets, answers, strict=False):  # what is printed may have been cut
+        for line in answer.split("\n"):
+            if (match := _FRAME.fullmatch(line)) and _is_source(match["file"], sources):
+                # The innermost frame in the submission: inside it are only our headers.
+                found[offset] = match["file"], int(match["line"])
+                break
     return found
 
 

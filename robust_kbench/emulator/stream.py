@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from robust_kbench.emulator.tokens import Kind, Token
 
@@ -142,7 +144,34 @@ class Stream:
         return [*parts, (start, end)]
 
 
-_Open = list[tuple[str, tuple[int, ...]]]  # the closing bracket that is waited for, and where it was opened
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """An open bracket on top of those `below`: what closes it, where it was opened, how many are open.
+
+    The brackets that two branches of an `#if` have in common are the same objects, lest each branch cost as much time
+    as there are open brackets.
+    """
+
+    closing: str
+    openings: tuple[int, ...]
+    below: _Open | None
+    depth: int
+
+    def within(self) -> Iterator[_Open]:
+        """This bracket and those that it lies in, from the innermost."""
+        at = self
+        while at.below is not None:
+            yield at
+            at = at.below
+
+    def push(self, closing: str, openings: tuple[int, ...]) -> _Open:
+        """Open another one in this one."""
+        return _Open(closing, openings, self, self.depth + 1)
+
+
+_NOTHING_OPEN = _Open("", (), None, 0)
+# How far out a closing bracket looks for its own, and how many alternative openings a bracket has at most.
+_FARTHEST_OUT, _MOST_OPENINGS = 7, 64
 
 
 class BracketMatcher:
@@ -150,30 +179,30 @@ class BracketMatcher:
 
     def __init__(self) -> None:
         self.partners: dict[int, int] = {}
-        self._open: _Open = []
+        self._open = _NOTHING_OPEN
         self._branches: list[tuple[_Open, _Open | None]] = []  # before the `#if`, and behind its parts so far
 
     def token(self, index: int, text: str) -> None:
         """Pass one token."""
         if text in _OPENING:
-            self._open.append((_CLOSING[text], (index,)))
+            self._open = self._open.push(_CLOSING[text], (index,))
         elif text in _CLOSED:
             self._close(index, text)
 
     def _close(self, index: int, text: str) -> None:
         # A bracket that does not fit is the user's error, or half of a macro: the nearest that fits is taken.
-        for depth in range(len(self._open) - 1, max(-1, len(self._open) - 8), -1):
-            closing, openings = self._open[depth]
-            if closing == text:
-                del self._open[depth:]
-                self.partners.update(dict.fromkeys(openings, index))
-                self.partners[index] = openings[0]
+        for bracket in islice(self._open.within(), _FARTHEST_OUT):
+            if bracket.closing == text:
+                assert bracket.below is not None
+                self._open = bracket.below
+                self.partners.update(dict.fromkeys(bracket.openings, index))
+                self.partners[index] = bracket.openings[0]
                 return
 
     def directive(self, name: str, dead: bool) -> None:
         """Pass one conditional directive; `dead` says whether the part that it ends was left out."""
         if name.startswith("if"):
-            self._branches.append((list(self._open), None))
+            self._branches.append((self._open, None))
         elif self._branches:
             before, behind = self._branches.pop()
             if not dead:
@@ -182,10 +211,22 @@ class BracketMatcher:
                 self._open = before if behind is None else behind
             else:
                 self._branches.append((before, behind))
-                self._open = list(before)
+                self._open = before
 
 
 def _merged(first: _Open, second: _Open) -> _Open:
-    if [closing for closing, _ in first] != [closing for closing, _ in second]:
+    if first.depth != second.depth:
         return second
-    return [(closing, tuple(dict.fromkeys(one + two))) for (closing, one), (_, two) in zip(first, second, strict=True)]
+    differing: list[tuple[_Open, _Open]] = []
+    merged = _NOTHING_OPEN
+    for one, two in zip(first.within(), second.within(), strict=True):
+        if one is two:
+            merged = one
+            break
+        if one.closing != two.closing:
+            return second
+        differing.append((one, two))
+    for one, two in reversed(differing):
+        openings = tuple(dict.fromkeys(one.openings + two.openings))
+        merged = merged.push(one.closing, openings[:_MOST_OPENINGS])
+    return merged

@@ -88,14 +88,14 @@ def compile_options(source: str, name: str, *, whole: bool = False) -> list[str]
 
 
 def _headers_on_demand(source: str) -> list[str]:
-    words = set(re.findall(r"\w+", source))
-    extra = {header for word, header in _ON_DEMAND.items() if word in words}
+    extra = {header for word, header in _ON_DEMAND.items() if re.search(rf"\b{word}\b", source)}
     return [*(f"ATen/ops/{name}.h" for name in called_operators(source)), *sorted(extra)]
 
 
 def called_operators(source: str) -> list[str]:
     """The functions that the source calls and for which the installed torch has a header ATen/ops/NAME.h."""
-    return sorted(set(_CALL.findall(source)) & _operators())
+    operators = _operators()  # looked up one by one, lest all names of a hostile source be held
+    return sorted({call[1] for call in _CALL.finditer(source) if call[1] in operators})
 
 
 @cache

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from robust_kbench.devices import nvml
-from robust_kbench.emulator import report, rewrite, toolchain, torch_headers
+from robust_kbench.emulator import report, toolchain, torch_headers
 from robust_kbench.errors import BuildError, Unsupported
-from robust_kbench.languages import compiler, cpp, extensions, launches, nvcc, signature
+from robust_kbench.languages import compiler, cpp, extensions, launches, nvcc, rewriting, signature
 from robust_kbench.languages.built import SOURCES, Built, write_sources
 from robust_kbench.schema.defect import Defect
 from robust_kbench.schema.submission import Submission
@@ -69,14 +69,10 @@ def emulate(submission: Submission, task: Task, dtype: FloatDType, folder: Path,
     if submission.abi == "launch":
         submission = launches.with_host_code(submission, task)
     library = toolchain.runtime_library()
-    rewritten = rewrite.rewrite_tree(submission.sources)
     job = _Job(submission, task, dtype, folder)
-    for name, file in rewritten.items():
-        path = folder / SOURCES / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(file.text)
+    spins = rewriting.write_rewritten(submission, folder)
     # A thread that polls plain memory gives way to others only where the compiler's instrumentation makes it call us.
-    instrumented = checked or any(file.spins for file in rewritten.values())
+    instrumented = checked or spins
     try:
         log = _compile_rewritten(job, library, instrumented)
     except BuildError as error:
@@ -209,10 +205,13 @@ def _compile_device_code(submission: Submission, task: Task, dtype: FloatDType, 
 
 
 def defects(reports: Sequence[Mapping[str, Any]], built: Built, submission: Submission) -> tuple[Defect, ...]:
-    """Look up files and lines of what the emulator reported about a call."""
+    """Look up files and lines of what the emulator reported about a call; lines are 0 where the tool fails."""
     folder = built.path.parent
 
     def run(command: list[str]) -> str:
-        return compiler.run(command, folder, timeout_s=_LOOK_UP_TIMEOUT_S, max_characters=_LOOK_UP_CHARACTERS)
+        try:
+            return compiler.run(command, folder, timeout_s=_LOOK_UP_TIMEOUT_S, max_characters=_LOOK_UP_CHARACTERS)
+        except BuildError:  # a hostile artefact must not hide what was found
+            return ""
 
     return report.resolve(reports, built.path, submission.sources.keys(), run)

@@ -4,6 +4,7 @@ import ctypes
 import importlib.machinery
 import importlib.util
 import subprocess
+import tracemalloc
 from pathlib import Path
 from types import ModuleType
 
@@ -21,6 +22,16 @@ def test_only_the_operators_that_a_source_calls_are_included() -> None:
     options = torch_headers.compile_options("auto y = torch::relu(x.exp()); int sum = 0;", "k")
     included = [option for option in options if option.startswith("ATen/ops/")]
     assert included == ["ATen/ops/relu.h"]
+
+
+def test_a_source_of_many_names_takes_no_more_memory_than_its_own() -> None:
+    source = "".join(f"a{number}(" for number in range(200_000)) + "relu(x)"
+    torch_headers.compile_options("", "k")  # what is read once
+    tracemalloc.start()
+    assert "ATen/ops/relu.h" in torch_headers.compile_options(source, "k")
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < len(source)
 
 
 @pytest.mark.parametrize("text", ["torch::nn::Linear l;", "struct F : torch::autograd::Function<F> {};", "py::dict d;"])
