@@ -65,4 +65,4 @@ def write_files(files: Mapping[str, str], home: Path) -> None:
     for name, text in files.items():
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
