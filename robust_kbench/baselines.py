@@ -1,4 +1,4 @@
-"""The baselines that every task has: eager PyTorch, torch.compile, and library operators that the task names.
+"""The baselines that every task has: eager PyTorch, torch.compile, and what else the task names.
 
 They are submissions like any other: built, loaded in a worker of their own, called and timed by the same code.
 """
@@ -6,7 +6,7 @@ They are submissions like any other: built, loaded in a worker of their own, cal
 from __future__ import annotations
 
 from robust_kbench.registry import LoadedTask
-from robust_kbench.schema.record import EAGER, WIDE, Tier
+from robust_kbench.schema.record import EAGER, OPERATOR, REFERENCE, WIDE, Tier
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 COMPILE = "compile"
@@ -31,12 +31,18 @@ compiled = each_shape if torch.cuda.is_available() else every_shape
 
 
 def baselines_for(task: LoadedTask, tier: Tier) -> list[Submission]:
-    """List what the candidate is measured against: everything; on tier quick eager alone, and what stands in for it."""
-    eager = _baseline(task, EAGER, "reference.py::reference")
-    named = [_baseline(task, name, entry) for name, entry in task.spec.baselines.items()]
+    """List what the candidate is measured against: everything; on tier quick eager alone, and what stands in for it.
+
+    Eager PyTorch is what its users write: the library's operator where there is one, else the task's reference.
+    """
+    decomposed = "reference.py::reference"
+    named = {name: _baseline(task, name, entry) for name, entry in task.spec.baselines.items() if name != OPERATOR}
+    eager = _baseline(task, EAGER, task.spec.baselines.get(OPERATOR, decomposed))
     if tier == "quick":
-        return [eager, *(each for each in named if each.name == WIDE)]
-    return [eager, _baseline(task, COMPILE, "compiled.py::compiled", {"compiled.py": _COMPILED}), *named]
+        return [eager, *(each for name, each in named.items() if name == WIDE)]
+    others = [_baseline(task, REFERENCE, decomposed)] if OPERATOR in task.spec.baselines else []
+    compiled = _baseline(task, COMPILE, "compiled.py::compiled", {"compiled.py": _COMPILED})
+    return [eager, *others, compiled, *named.values()]
 
 
 def _baseline(task: LoadedTask, name: str, entry_point: str, sources: dict[str, str] | None = None) -> Submission:

@@ -13,8 +13,10 @@ from specimens import load_made_task
 from torch._dynamo.testing import CompileCounter
 
 from robust_kbench.baselines import COMPILE, baselines_for
-from robust_kbench.registry import load_task
-from robust_kbench.schema.record import Tier
+from robust_kbench.cases.suite import BUDGETS, draw_suite
+from robust_kbench.cases.values import make_inputs
+from robust_kbench.registry import load_task, task_names
+from robust_kbench.schema.record import OPERATOR, Tier
 
 FACTOR = {"dtype": "float64", "role": "scalar", "choices": [0.5, 2.0], "between": [0.1, 3.0]}
 COUNT = {"dtype": "int64", "role": "scalar", "choices": [2, 3], "between": [2, 20]}
@@ -24,13 +26,43 @@ COUNT = {"dtype": "int64", "role": "scalar", "choices": [2, 3], "between": [2, 2
     ("task", "tier", "names"),
     [
         ("activation/softmax", "quick", ["eager"]),
-        ("activation/softmax", "full", ["eager", "compile", "functional"]),
+        ("activation/softmax", "full", ["eager", "reference", "compile"]),
+        ("activation/swiglu", "full", ["eager", "compile"]),
         ("scan/cumsum", "quick", ["eager", "float32_inside"]),
         ("scan/cumsum", "full", ["eager", "compile", "float32_inside"]),
     ],
 )
 def test_tier_quick_is_content_with_eager_and_what_stands_in_for_it(task: str, tier: Tier, names: list[str]) -> None:
     assert [baseline.name for baseline in baselines_for(load_task(task), tier)] == names
+
+
+def test_eager_is_the_operator_of_the_library_where_there_is_one() -> None:
+    def entries(task: str) -> dict[str, str]:
+        return {each.name: each.symbol for each in baselines_for(load_task(task), "full")}
+
+    assert entries("activation/softmax") == {"eager": "functional", "reference": "reference", "compile": "compiled"}
+    assert entries("activation/swiglu")["eager"] == "reference"
+
+
+@pytest.mark.rotating
+@pytest.mark.parametrize("task", [name for name in task_names() if OPERATOR in load_task(name).spec.baselines])
+def test_an_operator_answers_in_every_dtype_as_the_reference_does(task: str) -> None:
+    """What a call for one dtype lacks would leave the submission without a baseline there."""
+    loaded = load_task(task)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    module: dict[str, Any] = {}
+    exec(loaded.reference, module)
+    spec = loaded.spec
+    suite = draw_suite(spec, 1, budget=BUDGETS["quick"], dtypes=spec.dtypes[:1], device="cpu", dense=True)
+    case = next(case for case in suite.checked if case.probe is None)
+    for dtype in spec.dtypes:
+        values = make_inputs(spec, case.model_copy(update={"dtype": dtype})).values
+        due, answer = (
+            module[name](*(each.to(device) if isinstance(each, torch.Tensor) else each for each in values.values()))
+            for name in ("reference", spec.baselines[OPERATOR].partition("::")[2])
+        )
+        pairs = zip(*((each if isinstance(each, tuple) else (each,)) for each in (due, answer)), strict=True)
+        assert all((one.shape, one.dtype) == (other.shape, other.dtype) for one, other in pairs), dtype
 
 
 SCALED = """

@@ -324,7 +324,7 @@ def test_tier_full_measures_eager_compile_and_the_library_operator(evaluator: Ev
     assert record.status is Status.PASSED, record.reason
     for timing in record.timings:
         assert 5 <= len(timing.sessions) <= 8
-        assert set(timing.sessions[0].samples) == {"candidate", "eager", "compile", "functional", "control"}
+        assert set(timing.sessions[0].samples) == {"candidate", "eager", "reference", "compile", "control"}
         assert timing.floor_us is not None
 
 

@@ -138,6 +138,20 @@ def test_a_difference_that_equals_show_counts_as_none(control: int) -> None:
     assert score(record(calm))["float32"].margin == 0.005
 
 
+def test_in_records_of_before_the_decomposition_was_called_eager_and_the_operator_functional() -> None:
+    before = timing(
+        *[session(candidate=100_000, eager=400_000, compile=300_000, functional=200_000, control=404_000)] * 3
+    )
+    now = timing(*[session(candidate=100_000, eager=200_000, reference=400_000, compile=300_000, control=202_000)] * 3)
+    of_before, of_now = (score(record(each))["float32"] for each in (before, now))
+    assert {name: round(each.value) for name, each in of_before.cases[0].speedups.items()} == {
+        "eager": 2, "reference": 4, "compile": 3,
+    }  # fmt: skip
+    assert of_before.cases[0].speedups == of_now.cases[0].speedups
+    assert of_before.margin == of_now.margin == pytest.approx(0.01)  # each control beside its equal
+    assert (of_before.fastest, round(of_before.cases[0].medians_us["eager"])) == ("eager", 200)
+
+
 def test_the_noise_of_one_case_is_the_margin_of_all() -> None:
     calm = timing(session(candidate=100_000, eager=200_000, control=200_000))
     noisy = timing(session(candidate=100_000, eager=200_000, control=206_000))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from robust_kbench.audit.examine import Examination
+from robust_kbench.baselines import baselines_for
 from robust_kbench.catalogue import Suites, suites
 from robust_kbench.folders import data_folder
 from robust_kbench.registry import LoadedTask, baselines_of, read_submission
@@ -31,7 +32,8 @@ def page(examinations: Sequence[Examination], tasks: Mapping[str, LoadedTask]) -
     yield "Written by `kbench audit --page`; do not edit. `kbench task NAME` shows one task with its whole contract.\n"
     yield (
         "Flops and bytes are what the op is charged for, over its axes; `itemsize` is the dtype's. Baselines are what\n"
-        "every kernel is timed against: eager PyTorch, `torch.compile`, and the library operators that are named.\n"
+        "every kernel is timed against: eager PyTorch as its users write it, the `reference` where that is not it,\n"
+        "`torch.compile`, and what else is named.\n"
         "Kernels are those published here, by language. The last column counts wrong variants and non-answers that\n"
         "the audit refuses, summed over the dtypes in which they differ from PyTorch; *not admitted* where it failed.\n"
     )
@@ -53,7 +55,7 @@ def contract_row(task: LoadedTask) -> str:
         spec.precision,
         f"`{spec.cost.flops}`",
         f"`{spec.cost.bytes}`",
-        ", ".join(["eager", "compile", *spec.baselines]),
+        ", ".join(each.name for each in baselines_for(task, "full")),
     )
     return f"| {' | '.join(cells)} |"
 

@@ -81,7 +81,7 @@ def panels(record: RunRecord, floors_us: Mapping[CaseKey, float] | None = None) 
 def _decode(timing: Timing) -> SessionsUs:
     """Samples in microseconds, none below the clock's step, as no logarithm takes zero."""
     sessions = [
-        {name: [max(ns, 1) / 1e3 for ns in decode_samples(text)] for name, text in session.samples.items()}
+        {name: [max(ns, 1) / 1e3 for ns in decode_samples(text)] for name, text in session.named.items()}
         for session in timing.sessions
     ]
     for session in sessions:

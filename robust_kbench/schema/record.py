@@ -95,6 +95,10 @@ WIDE = "float32_inside"
 CANDIDATE, EAGER, CONTROL = "candidate", "eager", "control"
 """Names in samples: the submission, PyTorch as it comes, and a second worker of that. How far the last two, which are
 equal, differ is what the method can tell apart."""
+REFERENCE, OPERATOR = "reference", "functional"
+"""The task's own decomposition, where PyTorch has an operator that is `eager`; and what a task calls that operator."""
+_BEFORE = {EAGER: REFERENCE, OPERATOR: EAGER}
+"""Names of now by those in records from before, in which the decomposition was `eager` in any case."""
 
 
 class Session(Strict):
@@ -117,6 +121,18 @@ class Session(Strict):
     clock_spread_ns: int | None = Field(
         default=None, description="median absolute deviation of calls on equal terms, where the clock was calibrated"
     )
+
+    @property
+    def named(self) -> dict[str, Base64]:
+        """Samples by the names of now: `eager` is what a user of PyTorch writes."""
+        if OPERATOR not in self.samples:
+            return self.samples
+        return {_BEFORE.get(name, name): samples for name, samples in self.samples.items()}
+
+    @property
+    def controlled(self) -> str:
+        """The contestant, by its name of now, that the control is a second worker of."""
+        return REFERENCE if OPERATOR in self.samples else EAGER
 
     @property
     def is_quiet(self) -> bool:

@@ -237,7 +237,8 @@ class Task(Strict):
     timed: dict[DeviceKind, tuple[dict[Name, int], ...]]
     cost: Cost
     baselines: dict[Name, str] = Field(
-        default={}, description="besides eager and compile: name -> file::function in the task's directory"
+        default={},
+        description="name -> file::function in the task's directory; functional: PyTorch's operator, `eager`",
     )
     nondeterministic: bool = False
     nonfinite: Literal["match", "contain", "none"] = Field(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robust_kbench.schema.record import CANDIDATE, CONTROL, EAGER, Session, Timing
+from robust_kbench.schema.record import CANDIDATE, CONTROL, Session, Timing
 from robust_kbench.timing.statistics import FloatArray, Ordered
 
 _SAMPLE_BYTES = 4
@@ -59,12 +59,13 @@ def measured(timings: Sequence[Timing]) -> list[Measured]:
     That is where samples are damaged or of different numbers, or where the candidate or every baseline has none in some
     session.
     """
-    alike: dict[tuple[str, ...], list[int]] = {}
+    alike: dict[tuple[tuple[str, ...], str], list[int]] = {}
     for number, timing in enumerate(timings):
         alike.setdefault(_names(timing.sessions), []).append(number)
     found: dict[int, Measured] = {}
-    for names, numbers in alike.items():
-        found |= zip(numbers, _measured(names, [timings[number].sessions for number in numbers]), strict=True)
+    for (names, controlled), numbers in alike.items():
+        cases = [timings[number].sessions for number in numbers]
+        found |= zip(numbers, _measured(names, controlled, cases), strict=True)
     return [found[number] for number in range(len(timings))]
 
 
@@ -77,8 +78,8 @@ def measured_together(records: Sequence[Sequence[Timing]]) -> list[list[Measured
     return [list(islice(found, len(timings))) for timings in records]
 
 
-def _measured(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> list[Measured]:
-    """Of cases that have the same names."""
+def _measured(names: Sequence[str], controlled: str, cases: Sequence[Sequence[Session]]) -> list[Measured]:
+    """Of cases that have the same names, and whose control is a second worker of `controlled`."""
     samples, counts = _decoded(names, cases)
     baselines = [name for name in names[1:] if name != CONTROL]
     scored = samples[: len(baselines) + 1]  # the control is there for its ratios alone
@@ -88,7 +89,7 @@ def _measured(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> list[
     sessions_ns = iter(Ordered.of(scored[1:].ravel(), sessions * len(baselines)).medians())
     medians_us = [[next(medians_ns) / 1e3 for _ in cases] for _ in scored]
     of_sessions = [[list(islice(sessions_ns, len(each))) for each in counts] for _ in baselines]
-    against = _against(_quotients(names, samples), counts)
+    against = _against(_quotients(names, controlled, samples), counts)
     return [
         Measured(
             baselines,
@@ -119,7 +120,7 @@ def _against(quotients: FloatArray, counts: Sequence[Sequence[int]]) -> list[lis
 
 def _decoded(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> tuple[Samples, list[list[int]]]:
     """A row of samples for each name, case after case and session after session; and the rounds of each session."""
-    found = [session.samples for sessions in cases for session in sessions]
+    found = [session.named for sessions in cases for session in sessions]
     rows = [_bytes_of([samples[name] for samples in found]) for name in names]
     counts = iter(_rounds([list(map(len, row)) for row in rows]))
     samples = np.frombuffer(b"".join(chain.from_iterable(rows)), dtype="<u4").reshape(len(names), -1)
@@ -131,19 +132,23 @@ def _bytes_of(row: Sequence[str | bytes]) -> list[bytes]:
     return [each if isinstance(each, bytes) else binascii.a2b_base64(each, strict_mode=True) for each in row]
 
 
-def _names(sessions: Sequence[Session]) -> tuple[str, ...]:
-    """Who is scored: the candidate, then every baseline that no session lacks, then the control where it has a use."""
+def _names(sessions: Sequence[Session]) -> tuple[tuple[str, ...], str]:
+    """Names of what is scored, and of the contestant that the control is a second worker of.
+
+    The candidate comes first, then every baseline that no session lacks, then the control where it has a use.
+    """
     if not sessions:
         raise ValueError("no sessions")
-    names = sessions[0].samples.keys()
-    alike = all(each.samples.keys() == names for each in sessions)
-    shared = names if alike else names & set.intersection(*[set(each.samples) for each in sessions])
+    names = sessions[0].named.keys()
+    alike = all(each.samples.keys() == sessions[0].samples.keys() for each in sessions)
+    shared = names if alike else names & set.intersection(*[set(each.named) for each in sessions])
     baselines = [name for name in names if name in shared and name not in (CANDIDATE, CONTROL)]
     if CANDIDATE not in shared:
         raise ValueError("a session has no samples of the candidate")
     if not baselines:
         raise ValueError("no baseline has samples in every session")
-    return (CANDIDATE, *baselines, *([CONTROL] if CONTROL in shared and EAGER in baselines else []))
+    controlled = sessions[0].controlled
+    return (CANDIDATE, *baselines, *([CONTROL] if CONTROL in shared and controlled in baselines else [])), controlled
 
 
 def _rounds(sizes: Sequence[list[int]]) -> list[int]:
@@ -157,10 +162,10 @@ def _rounds(sizes: Sequence[list[int]]) -> list[int]:
     return [size // _SAMPLE_BYTES for size in sizes[0]]
 
 
-def _quotients(names: Sequence[str], samples: Samples) -> FloatArray:
-    """A row for each baseline, against the candidate, and one for eager against its control where that ran."""
+def _quotients(names: Sequence[str], controlled: str, samples: Samples) -> FloatArray:
+    """A row for each baseline, against the candidate, and one for `controlled` against the control where that ran."""
     times = np.maximum(samples, 1).astype(float)
     quotients: FloatArray = times[1:] / times[0]
     if names[-1] == CONTROL:
-        np.divide(times[names.index(EAGER)], times[-1], out=quotients[-1])
+        np.divide(times[names.index(controlled)], times[-1], out=quotients[-1])
     return quotients

@@ -28,7 +28,8 @@ def of_session(session: Session) -> dict[str, Spread]:
 
     Raises ValueError for damaged samples.
     """
-    decoded = {name: decode_samples(session.samples[name]) for name in sorted(session.samples, key=_order)}
+    samples = session.named
+    decoded = {name: decode_samples(samples[name]) for name in sorted(samples, key=_order)}
     return {name: spread(samples) for name, samples in decoded.items() if samples}
 
 
@@ -36,7 +37,7 @@ def of_timing(timing: Timing) -> dict[str, Spread]:
     """By contestant, over all sessions. Raises ValueError for damaged samples."""
     together: dict[str, list[int]] = {}
     for session in timing.sessions:
-        for name, text in session.samples.items():
+        for name, text in session.named.items():
             together.setdefault(name, []).extend(decode_samples(text))
     return {name: spread(together[name]) for name in sorted(together, key=_order) if together[name]}
 
