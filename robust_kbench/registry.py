@@ -28,7 +28,8 @@ ADMISSION_FILE = "admission.yaml"
 IMPORTED_FILE = "imported.yaml"
 SUBMISSION_FILE = "submission.yaml"
 _LANGUAGE_OF = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".cu": "cuda"}
-_IGNORED_PARTS = {"__pycache__", ".git"}
+IGNORED_PARTS = {"__pycache__", ".git"}
+"""Folders whose files are no sources of a submission."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ def _sources(folder: Path) -> Iterator[tuple[str, str]]:
     root = folder.resolve()
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
-        if path.is_dir() or path.name == SUBMISSION_FILE or _IGNORED_PARTS & set(relative.parts):
+        if path.is_dir() or path.name == SUBMISSION_FILE or IGNORED_PARTS & set(relative.parts):
             continue
         _check_inside(path, root)
         _name(path)

@@ -48,6 +48,7 @@ def import_(
     from robust_kbench.importers import importing, submissions
 
     outcomes = []
+    unread: list[Unread] = []
     if task is None:
         problems, unread = _find(form, source, only)
         outcomes += [importing.Outcome(each.place, "", error=each.error) for each in unread]
@@ -59,7 +60,9 @@ def import_(
             ):
                 outcomes.append(outcome)
                 _print(importing.report(outcome))
-    kernels = list(submissions.import_submissions(_form(form), source, into, task, only))
+    told = {each.place for each in unread}
+    written = submissions.import_submissions(_form(form), source, into, task, only)
+    kernels = [each for each in written if each.folder or each.place not in told]
     if not outcomes and not kernels:
         raise UsageError(f"{source}: neither a problem nor a kernel of {form.value} here")
     _print(submissions.told(kernels))

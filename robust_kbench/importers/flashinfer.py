@@ -14,7 +14,7 @@ from typing import Any
 from robust_kbench.errors import SpecError
 from robust_kbench.importers.definitions import Definition, Workload
 from robust_kbench.importers.description import Found, Request, Unread
-from robust_kbench.importers.foreign_files import parse_json, read_each, read_json, read_source
+from robust_kbench.importers.foreign_files import is_file, parse_json, read_each, read_json, read_source
 from robust_kbench.importers.kernelbench import op_name
 from robust_kbench.schema.documents import parse
 
@@ -43,7 +43,7 @@ def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> li
             seen.append(definition)
             yield _found(path, definition, data, lines.of(path, definition.name), number)
 
-    return list(read_each([path for path in files if path.is_file() and re.search(only, str(path))], read, unread))
+    return list(read_each([path for path in files if is_file(path) and re.search(only, str(path))], read, unread))
 
 
 class _Lines:
@@ -54,8 +54,8 @@ class _Lines:
 
     def of(self, definition: Path, name: str) -> list[Workload]:
         """Those of one definition."""
-        beside = [path for path in sorted(definition.parent.glob("*.jsonl")) if path.is_file()]
-        files = beside or [path for path in sorted(self._root.rglob("*.jsonl")) if path.is_file()]
+        beside = [path for path in sorted(definition.parent.glob("*.jsonl")) if is_file(path)]
+        files = beside or [path for path in sorted(self._root.rglob("*.jsonl")) if is_file(path)]
         return [work for path in files for work in _read_lines(path, name, all_of_it=bool(beside))][:_MOST_WORKLOADS]
 
 

@@ -32,6 +32,14 @@ def read_each(
             yield from found
 
 
+def is_file(path: Path) -> bool:
+    """Tell if there is a regular file, or a link to one. A link whose target is too long a name leads to none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def read_source(path: Path) -> str:
     """The text of a foreign file. Raises SpecError where it is none, or too long."""
     try:

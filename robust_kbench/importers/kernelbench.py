@@ -11,7 +11,7 @@ from pathlib import Path
 
 from robust_kbench.errors import SpecError
 from robust_kbench.importers.description import Found, Request, Unread
-from robust_kbench.importers.foreign_files import read_each, read_source
+from robust_kbench.importers.foreign_files import is_file, read_each, read_source
 
 _CLASS, _INPUTS = re.compile(r"^class Model\b", re.MULTILINE), re.compile(r"^def get_inputs\b", re.MULTILINE)
 _NUMBERED = re.compile(r"(\d+)_(.*)")
@@ -32,7 +32,7 @@ def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> li
 
 
 def _is_numbered(path: Path, root: Path) -> bool:
-    return bool(_NUMBERED.fullmatch(path.stem)) and path.is_file() and not path.is_symlink() and root in path.parents
+    return bool(_NUMBERED.fullmatch(path.stem)) and is_file(path) and not path.is_symlink() and root in path.parents
 
 
 def _order(path: Path) -> tuple[str, int, str]:

@@ -8,9 +8,10 @@ the task. A flashinfer-trace solution is a folder of its sources.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
@@ -18,9 +19,9 @@ import yaml
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.importers.definitions import Solution
 from robust_kbench.importers.description import Form, Imported
-from robust_kbench.importers.foreign_files import read_json, read_source
+from robust_kbench.importers.foreign_files import is_file, read_json, read_source
 from robust_kbench.importers.writing import imported_at
-from robust_kbench.registry import IMPORTED_FILE, SUBMISSION_FILE, TASK_FILE, read_submission
+from robust_kbench.registry import IGNORED_PARTS, IMPORTED_FILE, SUBMISSION_FILE, TASK_FILE, read_submission
 from robust_kbench.schema.documents import parse, printable
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
@@ -59,7 +60,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{
   m.def("{entry}", [function](pybind11::args given) {{ return function({arguments}); }});
 }}
 """
-_ENTRY = "kbench_entry"
+_ENTRY, _ENTRY_FILE = "kbench_entry", "kbench_entry.cu"
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,13 @@ class Written:
 def import_submissions(form: Form, source: Path, into: Path, task: Path | None, only: str = "") -> Iterator[Written]:
     """Every kernel of that form that `source` is or holds, for tasks below `into`, or for the one in folder `task`."""
     tasks = _Tasks(into, form, task)
-    files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
+    files = [source] if is_file(source) else sorted(path for path in source.rglob("*") if is_file(path))
     for path in files:
         if re.search(only, str(path)):
-            yield from _FORMS[form](path, tasks, into)
+            try:
+                yield from _FORMS[form](path, tasks, into)
+            except SpecError as error:
+                yield Written(str(path), error=_one_line(error, path))
 
 
 class _Tasks:
@@ -148,8 +152,10 @@ def _extension(
         except TypeError as error:
             return Written(str(path), error=f"{error}")
         includes = "\n".join(f'#include "{unit}"' for unit in sorted(units, key=_is_main))
-        files["kbench_entry.cu"] = _ENTRY_CU.format(includes=includes, symbol=symbol, entry=_ENTRY, arguments=arguments)
-        header["entry_point"] = f"kbench_entry.cu::{_ENTRY}"
+        if _ENTRY_FILE in sources:
+            return Written(str(path), error=f"one of its files is called {_ENTRY_FILE}; rename it")
+        files[_ENTRY_FILE] = _ENTRY_CU.format(includes=includes, symbol=symbol, entry=_ENTRY, arguments=arguments)
+        header["entry_point"] = f"{_ENTRY_FILE}::{_ENTRY}"
     return _write(path, folder, into, name or f"{path.parent.parent.name}_{path.stem}", header, files)
 
 
@@ -196,8 +202,13 @@ def _solution(path: Path, folder: Path, into: Path, how: Imported, solution: Sol
     spec = solution.spec
     languages = [*spec.languages, *([spec.language] if spec.language else [])]
     file, _, symbol = spec.entry_point.partition("::")
-    sources = {source.path: source.content for source in solution.sources}
-    name = re.sub(r"[^A-Za-z0-9_-]+", "_", solution.name)[:80]
+    file = _plain(file)
+    sources: dict[str, str] = {}
+    for source in solution.sources:
+        if (plain := _plain(source.path)) in sources:
+            return Written(str(path), error=f"two of its files are called {plain!r:.80}; rename one")
+        sources[plain] = source.content
+    name = solution.name
     if unknown := [language for language in languages if language not in (*_PYTHON, *_CUDA)]:
         return Written(str(path), error=f"language {unknown[0]}: kbench has none such")
     if any(language in _CUDA for language in languages):
@@ -212,33 +223,58 @@ def _solution(path: Path, folder: Path, into: Path, how: Imported, solution: Sol
     return _write(path, folder, into, name, header, sources)
 
 
+def _plain(name: str) -> str:
+    """Spell the path of a file as a folder has it: `./a//b` as a/b. One that leads elsewhere stays as it is."""
+    return str(PurePosixPath(name))
+
+
 def _write(
     path: Path, task: Path, into: Path, name: str, header: Mapping[str, Any], sources: Mapping[str, str]
 ) -> Written:
     """Check everything as a submission is checked, then write it. What is wrong is told, not raised."""
     title = f"{task.parent.name}/{task.name}"
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:80]
     folder = into / FOLDER / task.parent.name / task.name / name
     try:
         file = {"task": title, **header}
         parse(SubmissionFile, file, str(path))
         parse(Submission, {"name": name, "file": file, "sources": dict(sources)}, str(path))
-        if SUBMISSION_FILE in sources:
-            raise UsageError(f"one of its files is called {SUBMISSION_FILE}; rename it")
+        if taken := next(filter(_is_ours, sources), None):
+            raise UsageError(f"one of its files is called {taken:.80}; rename it")
         files = {SUBMISSION_FILE: _header_text(file), **sources}
         if not folder.exists():
             _write_files(folder, files)
         elif any(_text(folder / each) != text for each, text in files.items()):
             raise UsageError(f"{folder}: holds another kernel; remove it, or import into another folder")
-        read_submission(folder)
+        else:
+            read_submission(folder)
     except (SpecError, UsageError, ValueError) as error:
-        return Written(str(path), error=str(error).splitlines()[0])
+        return Written(str(path), error=_one_line(error, path))
+    except OSError as error:
+        return Written(str(path), error=f"{folder}: cannot be written: {error.strerror}")
     return Written(str(path), folder)
 
 
+def _is_ours(name: str) -> bool:
+    """Tell if a file would be taken for a header, in whatever folder or case, or not be read as a source."""
+    parts = PurePosixPath(name.casefold()).parts
+    return SUBMISSION_FILE in parts or not IGNORED_PARTS.isdisjoint(parts)
+
+
 def _write_files(folder: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+    """Write a submission, all of it or nothing. Raises what reading it does, OSError and ValueError."""
+    try:
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+        read_submission(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _one_line(error: Exception, path: Path) -> str:
+    return " ".join(str(error).removeprefix(f"{path}: ").split())
 
 
 def _header_text(header: Mapping[str, Any]) -> str:

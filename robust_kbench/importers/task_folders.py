@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from robust_kbench.importers.description import Found, Request, Unread
-from robust_kbench.importers.foreign_files import read_each, read_json, read_source
+from robust_kbench.importers.foreign_files import is_file, read_each, read_json, read_source
 from robust_kbench.importers.kernelbench import op_name
 from robust_kbench.schema.documents import Strict, parse
 
@@ -61,7 +61,7 @@ def _read(path: Path) -> Iterator[Found]:
     direction: Direction
     for direction in ("forward", "backward"):
         settings = path.with_name(f"config_{direction}.json")
-        if path.name == f"func_{direction}.py" and settings.is_file():
+        if path.name == f"func_{direction}.py" and is_file(settings):
             yield Found(str(path), "robust-kbench", _request(path, direction, read_json(settings)))
 
 

@@ -35,6 +35,8 @@ _FLAG = re.compile(
 MAX_FILE_BYTES = 1024 * 1024
 MAX_FILES = 64
 MAX_NAME = 100
+_MAX_NAME_BYTES = 255
+"""No file system takes longer ones."""
 _NAME_FOR_COMPILERS = re.compile(r"[\w.+][\w.+-]*")
 """Compilers hand names of files on to a shell, which would take some for commands, or for options."""
 MAX_DEPTH = 8
@@ -135,6 +137,10 @@ class SubmissionFile(Strict):
         return self
 
 
+def _is_short(name: str) -> bool:
+    return len(name) <= MAX_NAME and len(name.encode()) <= _MAX_NAME_BYTES
+
+
 class Submission(Strict):
     """Frozen source text and how to call it. Never holds a live function."""
 
@@ -149,8 +155,10 @@ class Submission(Strict):
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts or not path.parts:
                 raise ValueError(f"{name!r:.80} does not lie inside the submission's directory")
-            if not name.isprintable() or max(map(len, path.parts)) > MAX_NAME or len(path.parts) > MAX_DEPTH:
+            if not name.isprintable() or len(path.parts) > MAX_DEPTH or not all(map(_is_short, path.parts)):
                 raise ValueError(f"{name!r:.80} is no usable name of a file; rename it")
+            if str(path) != name:  # two spellings would be one file
+                raise ValueError(f"{name!r:.80} is another spelling of {str(path)!r:.80}; write that")
             if any(str(parent) in sources for parent in path.parents):
                 raise ValueError(f"{name!r:.80} lies below another file of the submission")
         return sources

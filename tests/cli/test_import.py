@@ -74,3 +74,11 @@ def test_an_unknown_format_is_a_wrong_request(tmp_path: Path) -> None:
     done = kbench("import", "tarball", ".", "--into", "x", config=tmp_path, cwd=tmp_path)
     assert done.returncode == 2
     assert "kernelbench" in done.stderr
+
+
+def test_a_file_that_cannot_be_read_is_told_once_as_neither_a_problem_nor_a_kernel(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/broken.json").write_text("{")
+    done = kbench("import", "flashinfer", "source", "--into", "into", config=tmp_path, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.count("not imported  source/broken.json") == 1

@@ -138,6 +138,9 @@ def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
     foreign.write_definition(tmp_path / "definitions/good")
     foreign.write_definition(tmp_path / "definitions/bad", inputs={"x": {"shape": ["rows"], "dtype": "float8_e4m3fn"}})
     (tmp_path / "definitions/other.json").write_text("{" * 5000)
+    for name in ("level1/3_Long.py", "bad/func_backward.py", "bad/config_backward.json", "definitions/good/x.jsonl"):
+        (tmp_path / name).symlink_to("a" * 300)
+    (tmp_path / "definitions/long.json").symlink_to("a" * 300)
     finders = (
         (kernelbench.find, tmp_path, ["not UTF-8 text"]),
         (task_folders.find, tmp_path, ["multi_init_configs"]),

@@ -13,6 +13,7 @@ import pytest
 from conftest import needs_compiler
 from specimens import TASK
 
+from robust_kbench.importers import submissions
 from robust_kbench.importers.description import Form, Imported
 from robust_kbench.importers.submissions import Written, import_submissions
 from robust_kbench.importers.writing import task_text
@@ -151,6 +152,91 @@ def test_a_solution_that_is_none_is_told(tmp_path: Path, changes: dict[str, Any]
     written = solution(tmp_path, **changes)
     assert words in written.error
     assert not (tmp_path / "main.py").exists()
+
+
+def files(*names: str) -> list[dict[str, str]]:
+    return [*SOLUTION["sources"], *({"path": name, "content": "task: a/b\n"} for name in names)]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["./submission.yaml"], "called submission.yaml; rename it"),
+        ([".//submission.yaml"], "called submission.yaml; rename it"),
+        (["a/./submission.yaml"], "called a/submission.yaml; rename it"),
+        (["SUBMISSION.yaml"], "called SUBMISSION.yaml; rename it"),
+        (["submission.yaml/a.py"], "called submission.yaml/a.py; rename it"),
+        (["a/../submission.yaml"], "'a/../submission.yaml' does not lie inside"),
+        ([".git/hooks/a"], "called .git/hooks/a; rename it"),
+        (["./main.py"], "two of its files are called 'main.py'; rename one"),
+        (["a/./b.py", "a//b.py"], "two of its files are called 'a/b.py'; rename one"),
+        (["\N{GRINNING FACE}" * 90 + ".py"], "no usable name of a file; rename it"),
+        (["a" * 101 + ".py"], "no usable name of a file; rename it"),
+        (["a\nb.py"], "no usable name of a file; rename it"),
+    ],
+    ids=[
+        "a dot", "a double stroke", "a header below", "in capitals", "a folder", "a way up", "what is ignored",
+        "the kernel", "two spellings", "many bytes", "many characters", "two lines",
+    ],
+)  # fmt: skip
+def test_a_file_of_a_solution_takes_the_place_of_no_other(tmp_path: Path, names: list[str], words: str) -> None:
+    """Not of the header that an import writes, which says what is executed and how, and of none below it."""
+    written = solution(tmp_path, sources=files(*names))
+    assert words in written.error
+    assert "\n" not in written.error
+    assert not list((tmp_path / "into/submissions").rglob("*.yaml"))
+
+
+def test_a_file_of_ours_beside_a_kernel_is_not_taken_from_it(tmp_path: Path) -> None:
+    sources = [{"path": "kbench_entry.cu", "content": "// theirs"}, {"path": "k.cu", "content": "// a kernel"}]
+    how = spec(languages=["cuda"], entry_point="k.cu::run", destination_passing_style=False)
+    assert "called kbench_entry.cu; rename it" in solution(tmp_path, spec=how, sources=sources).error
+
+
+def test_paths_of_a_solution_are_spelt_as_a_folder_has_them(tmp_path: Path) -> None:
+    sources = [{"path": "./src//./main.py", "content": "def run(x, y):\n    y.copy_(x)\n"}]
+    written = solution(tmp_path, spec=spec(entry_point="src/./main.py::run"), sources=sources)
+    assert written.folder is not None, written.error
+    submission = read_submission(written.folder)
+    assert (submission.file.entry_point, list(submission.sources)) == ("src/main.py::run", ["src/main.py"])
+
+
+def test_what_cannot_be_imported_leaves_nothing_and_costs_no_other_solution(tmp_path: Path) -> None:
+    write_imported(tmp_path / "into", "flashinfer/scaled_rows_h", "flashinfer", "scaled_rows_h64", (("value", 0),))
+    source = tmp_path / "theirs"
+    source.mkdir()
+    (source / "a.json").write_text('{"definition": ' + "1" * 5000 + "}")
+    (source / "b.json").write_text(json.dumps({**SOLUTION, "sources": [{"path": "main.py", "content": "\ud800"}]}))
+    (source / "c.json").write_text(json.dumps({**SOLUTION, "spec": spec(entry_point="other.py::run")}))
+    (source / "d.json").write_text(json.dumps({**SOLUTION, "spec": 1}))
+    (source / "e.json").symlink_to("e" * 300)
+    (source / "f.json").write_text(json.dumps({**SOLUTION, "name": "the good one"}))
+    *bad, good = imported("flashinfer", source, tmp_path / "into")
+    assert [(Path(each.place).name, bool(each.error)) for each in bad] == [(f"{name}.json", True) for name in "abcd"]
+    assert good.folder is not None
+    assert [folder.name for folder in good.folder.parent.iterdir()] == ["the_good_one"]
+
+
+def test_a_disk_that_does_not_take_a_kernel_is_told_of_that_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(submissions, "read_submission", full)
+    written = solution(tmp_path)
+    assert written.error.endswith("mine_v1: cannot be written: No space left on device")
+    assert not list((tmp_path / "into/submissions").rglob("main.py"))
+
+
+@pytest.mark.parametrize("name", ["..py", "...py", "a\nb.py"])
+def test_names_of_models_lead_nowhere_else(name: str, tmp_path: Path) -> None:
+    task = write_imported(tmp_path / "into", "kernelbench/affine", "kernelbench")
+    (tmp_path / name).write_text(foreign.NEW_AFFINE)
+    (written,) = imported("kernelbench", tmp_path / name, tmp_path / "into", task)
+    assert written.folder is not None
+    assert written.folder.resolve().parent == tmp_path / "into/submissions/kernelbench/affine"
+    assert written.folder.name.isprintable()
 
 
 def test_names_of_solutions_lead_nowhere_else(tmp_path: Path) -> None:

@@ -119,6 +119,14 @@ def test_a_source_outside_the_submissions_directory_is_refused(path: str) -> Non
         _submission(sources={"kernel.cpp": "", path: ""})
 
 
+@pytest.mark.parametrize(
+    "path", ["a/./b.h", "a//b.h", "./b.h", "b.h/", "\N{GRINNING FACE}" * 70, "a\nb.h"], ids=lambda path: ascii(path[:9])
+)
+def test_a_source_has_one_spelling_and_a_name_that_a_file_can_have(path: str) -> None:
+    with pytest.raises(ValueError, match=r"another spelling of|no usable name"):
+        _submission(sources={"kernel.cpp": "", path: ""})
+
+
 @pytest.mark.parametrize("dtypes", [[], ["float32", "float32"], ["float31"], ["int64"]])
 def test_dtypes_are_named_once_each_and_are_floating_point(dtypes: list[str]) -> None:
     assert _refusal(dtypes=dtypes).startswith("dtypes")
