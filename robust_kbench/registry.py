@@ -15,7 +15,14 @@ from robust_kbench.folders import data_folder
 from robust_kbench.schema.admission import Admission
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.documents import Strict, parse, printable, read_yaml
-from robust_kbench.schema.submission import MAX_FILE_BYTES, MAX_FILES, Submission, SubmissionFile, usual_symbol
+from robust_kbench.schema.submission import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    SUFFIXES,
+    Submission,
+    SubmissionFile,
+    usual_symbol,
+)
 from robust_kbench.schema.task import Task
 
 TASK_FILE = "task.yaml"
@@ -27,7 +34,7 @@ PINNED_FILE = "regressions.yaml"
 ADMISSION_FILE = "admission.yaml"
 IMPORTED_FILE = "imported.yaml"
 SUBMISSION_FILE = "submission.yaml"
-_LANGUAGE_OF = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".cu": "cuda"}
+_LANGUAGE_OF = {".py": "python", **dict.fromkeys(SUFFIXES["cpp"], "cpp"), ".cu": "cuda"}
 IGNORED_PARTS = {"__pycache__", ".git"}
 """Folders whose files are no sources of a submission."""
 

@@ -118,7 +118,7 @@ def test_an_entry_point_that_leaves_the_folder_is_refused(path: str, folder: Pat
     ("entry_point", "message"),
     [
         ("kernels.py::f", ": entry_point: no file 'kernels.py' in "),
-        ("submission.yaml::f", ": entry_point: no file 'submission.yaml' in "),
+        ("submission.yaml::f", ": entry_point: 'submission.yaml' is no source of python; its name must end in .py"),
         ("kernel.py", ": entry_point: String should match pattern"),
         ("kernel.py::f()", ": entry_point: String should match pattern"),
         ("kernel.py::f::g", ": entry_point: String should match pattern"),

@@ -250,7 +250,7 @@ def test_what_tools_leave_behind_is_no_source(ignored: str, folder: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("entry_file", "hint"), [("kernl.py", "; did you mean 'kernel.py'?"), ("zzz", "")], ids=["near", "far"]
+    ("entry_file", "hint"), [("kernl.py", "; did you mean 'kernel.py'?"), ("z.py", "")], ids=["near", "far"]
 )
 def test_an_entry_point_without_its_file_gets_the_nearest_file(entry_file: str, hint: str, tmp_path: Path) -> None:
     folder = _write_submission(tmp_path / "mine", HEADER.replace("kernel.py", entry_file))
@@ -297,7 +297,7 @@ def test_a_single_file_without_a_task_is_refused(tmp_path: Path) -> None:
 
 def test_a_single_file_of_an_unknown_language_is_refused(tmp_path: Path) -> None:
     (tmp_path / "fast.rs").write_text("")
-    with pytest.raises(UsageError, match="cannot tell the language from '.rs'; known: .py, .cpp, .cc, .cu"):
+    with pytest.raises(UsageError, match="cannot tell the language from '.rs'; known: .py, .cpp, .cc, .cxx, .cu"):
         find_submissions(tmp_path / "fast.rs", "norm/rmsnorm")
 
 

@@ -25,6 +25,14 @@ ABIS: dict[str, tuple[Abi, ...]] = {
     "cpp": ("c", "torch"),
     "cuda": ("c", "torch", "launch"),
 }
+_CPP_SUFFIXES = (".cpp", ".cc", ".cxx")
+SUFFIXES: dict[Language, tuple[str, ...]] = {
+    "python": (".py",),
+    "triton": (".py",),
+    "cpp": _CPP_SUFFIXES,
+    "cuda": (".cu", *_CPP_SUFFIXES),
+}
+"""Of an entry point's file. Others are no source to a compiler, but an object, an archive or a linker's script."""
 # Flags that change how code is generated and nothing else: no paths, no plugins, no linker or preprocessor input.
 _FLAG = re.compile(
     r"-O[0-3]|-Ofast|-ffast-math|-fno-math-errno|-fno-trapping-math|-funroll-loops|-fopenmp|-ftree-vectorize"
@@ -133,6 +141,10 @@ class SubmissionFile(Strict):
         if self.language in ("cpp", "cuda") and not all(map(_NAME_FOR_COMPILERS.fullmatch, PurePosixPath(name).parts)):
             raise ValueError(
                 f"entry_point: {name!r:.80} is compiled: use letters, digits and . _ + - in its name; rename it"
+            )
+        if PurePosixPath(name).suffix not in (known := SUFFIXES[self.language]):
+            raise ValueError(
+                f"entry_point: {name!r:.80} is no source of {self.language}; its name must end in {' or '.join(known)}"
             )
         return self
 

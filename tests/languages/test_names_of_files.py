@@ -43,7 +43,7 @@ def test_a_name_that_a_shell_takes_for_more_is_refused_where_files_are_compiled(
         made(name, language)
 
 
-@pytest.mark.parametrize("name", ["kernel_2.cuh", "include/a-b.h", "größe.h", ".clang-format", "c++.h"])
+@pytest.mark.parametrize("name", ["kernel_2.cu", "include/a-b.cpp", "größe.cc", ".clang/a.cu", "c++.cxx"])
 def test_ordinary_names_are_compiled(name: str) -> None:
     assert name in made(name, "cuda").sources
 

@@ -9,6 +9,7 @@ from robust_kbench.schema.documents import parse
 from robust_kbench.schema.submission import ABIS, Submission, SubmissionFile
 
 FILE: dict[str, Any] = {"task": "norm/rmsnorm", "language": "cpp", "entry_point": "kernel.cpp::rmsnorm"}
+ENTRY = {"python": "kernel.py::f", "triton": "kernel.py::f", "cpp": "kernel.cpp::f", "cuda": "kernel.cu::f"}
 
 
 def _file(**changes: Any) -> SubmissionFile:
@@ -80,7 +81,7 @@ def test_a_calling_convention_must_exist_for_the_language(language: str, abi: st
         "cuda": "c or torch or launch",
     }
     if abi in known[language]:
-        assert _file(language=language, abi=abi).abi == abi
+        assert _file(language=language, abi=abi, entry_point=ENTRY[language]).abi == abi
     else:
         assert (
             _refusal(language=language, abi=abi) == f"abi {abi!r} does not exist for {language}; use {known[language]}"
@@ -91,7 +92,7 @@ def test_a_calling_convention_must_exist_for_the_language(language: str, abi: st
     ("language", "abi"), [("python", "destination"), ("triton", "destination"), ("cpp", "c"), ("cuda", "c")]
 )
 def test_each_language_has_a_default_calling_convention(language: str, abi: str) -> None:
-    assert _submission(language=language).abi == abi
+    assert _submission(language=language, entry_point=ENTRY[language]).abi == abi
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,34 @@ def test_an_entry_point_outside_the_directory_or_the_format_is_refused(entry_poi
 def test_an_entry_point_names_a_file_and_a_symbol() -> None:
     submission = _submission(entry_point="src/kernel.v2.cpp::_norm_2")
     assert (submission.entry_file, submission.symbol) == ("src/kernel.v2.cpp", "_norm_2")
+
+
+@pytest.mark.parametrize(
+    ("language", "names"),
+    [
+        (
+            "cpp",
+            ["k.ld", "k.so", "k.a", "k.o", "k.s", "k.S", "k.i", "k.ii", "k.f90", "k.h", "k.c", "k.cu", "k", ".cpp"],
+        ),
+        ("cpp", ["k.CPP", "k.cpp.ld", "cpp", "k.cpp/k", "k."]),
+        ("cuda", ["k.ptx", "k.cubin", "k.fatbin", "k.o", "k.a", "k.so", "k.lib", "k.cuh", "k.res", "k"]),
+        ("python", ["k.so", "k.pyc", "k.cpp", "k"]),
+        ("triton", ["k.so", "k.pyc", "k.cu", "k"]),
+    ],
+)
+def test_an_entry_point_is_a_source_of_its_language(language: str, names: list[str]) -> None:
+    """To g++ a file of another name is input of the linker, which may be a script."""
+    for name in names:
+        refused = _refusal(language=language, entry_point=f"{name}::f")
+        assert refused.startswith(f"entry_point: {name!r} is no source of {language}; its name must end in .")
+
+
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [("cpp", "a/k.cpp"), ("cpp", "k.cc"), ("cpp", "k.v2.cxx"), ("cuda", "k.cu"), ("cuda", "k.cc"), ("triton", "k.py")],
+)
+def test_every_suffix_of_a_source_is_allowed(language: str, name: str) -> None:
+    assert _submission(language=language, entry_point=f"{name}::f").entry_file == name
 
 
 @pytest.mark.parametrize("path", ["../evil.h", "/tmp/evil.h", "a/../../evil.h"])
