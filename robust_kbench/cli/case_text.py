@@ -25,6 +25,6 @@ def parse_case(text: str) -> int | Case:
     from robust_kbench.schema.case import Case
     from robust_kbench.schema.documents import parse, read_yaml
 
-    if text.isdecimal():
+    if text.isdecimal() and len(text) < 20:
         return int(text)
     return parse(Case, read_yaml(text, "--case"), "--case")

@@ -113,6 +113,6 @@ def _numbers(values: list[str] | None) -> list[int]:
 
     words = _words(values)
     for word in words:
-        if not (word.isascii() and word.isdigit()):
+        if not (word.isascii() and word.isdigit() and len(word) < 20):
             raise UsageError(f"--seeds: {word!r:.40} is no number")
     return [int(word) for word in words]

@@ -119,6 +119,9 @@ def _import(
         if stop.is_set():
             raise _StoppedError
         return Outcome(found.place, name, folder, admission.record(folder, surveyed, report))
+    except SpecError as error:  # such as a number that no file may have
+        shutil.rmtree(folder, ignore_errors=True)
+        return Outcome(found.place, name, error=str(error))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -16,11 +16,16 @@ from robust_kbench.profiling.reports import KernelResources
 TIMEOUT_S = 60
 MAX_KERNELS = 64
 _ENTRY = re.compile(r"Compiling entry function '([\w$.]+)' for '(sm_\w+)'")
-_FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-_USED = re.compile(r"Used (\d+) registers")
-_SHARED = re.compile(r"(\d+) bytes smem")
-_CONSTANT = re.compile(r"(\d+) bytes cmem")
-_USAGE = re.compile(r"Function ([\w$.]+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)((?: CONSTANT\[\d+\]:\d+)*)")
+# A compiler prints words of the source, too: numbers that are none of its own may have any length.
+_COUNT = r"\b(\d{1,12})\b"
+_FRAME = re.compile(rf"{_COUNT} bytes stack frame, {_COUNT} bytes spill stores, {_COUNT} bytes spill loads")
+_USED = re.compile(rf"Used {_COUNT} registers")
+_SHARED = re.compile(rf"{_COUNT} bytes smem")
+_CONSTANT = re.compile(rf"{_COUNT} bytes cmem")
+_USAGE = re.compile(
+    rf"Function ([\w$.]+):\s+REG:{_COUNT} STACK:{_COUNT} SHARED:{_COUNT} LOCAL:{_COUNT}"
+    r"((?: CONSTANT\[\d{1,3}\]:\d{1,12}\b)*)"
+)
 _PREFIX = "(anonymous namespace)::"
 
 

@@ -76,6 +76,6 @@ def _last_line(output: str) -> dict[str, Any] | None:
     lines = output.strip().splitlines()
     try:
         told = json.loads(lines[-1]) if lines else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) else None

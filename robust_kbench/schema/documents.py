@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from robust_kbench.errors import SpecError
 
 MAX_DOCUMENT_BYTES = 256 * 1024
-_LOOKS_NUMERIC = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+_LOOKS_NUMERIC = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$")
 _PLAIN_INTEGER = re.compile(r"[-+]?(0|[1-9]\d*)$")
 _MAX_DIGITS = 19  # as many as the seed of a case may have
 _YAML11_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
@@ -146,8 +146,17 @@ def read_yaml(text: str, where: str) -> dict[str, Any]:
         number = text[: error.position].count("\n") + 1
         message = f"the character {error.character!r} is not allowed; save as UTF-8 text"
         raise SpecError(f"{where}:{number}: {message}") from None
-    except (yaml.YAMLError, RecursionError, ValueError, TypeError, AttributeError, LookupError) as error:
-        # A tag can hand a constructor the wrong kind of value, which raises one of the last three.
+    except (
+        yaml.YAMLError,
+        RecursionError,
+        ArithmeticError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+    ) as error:
+        # A tag can hand a constructor the wrong kind of value, which raises one of the last three. A number in base 60
+        # can be too large for a float.
         raise SpecError(f"{where}: {_reason(error)}") from None
     if not isinstance(data, dict):
         raise SpecError(f"{where}: expected a mapping of keys to values, got {_kind(data)}")

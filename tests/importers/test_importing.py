@@ -112,6 +112,17 @@ def test_what_was_imported_before_is_told_again_and_nothing_runs(
     assert idle.asked == []
 
 
+def test_a_task_that_cannot_be_read_back_is_told_and_leaves_nothing(
+    found: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the sandbox reports is a claim, in which a number may have more digits than a file may."""
+    child = Sandbox()
+    child._surveyed = (SURVEYED.model_copy(update={"task": {**child._surveyed[0].task, "version": 10**30}}),)
+    (outcome,) = imported(found, tmp_path, child, monkeypatch)
+    assert "a number of 31 digits" in outcome.error
+    assert not (tmp_path / "made/problem").exists()
+
+
 @pytest.mark.parametrize("how", ["killed", "half of it", "no audit", "out of time", "another version"])
 def test_an_import_that_did_not_come_to_its_end_is_made_again(
     how: str, found: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -70,7 +70,7 @@ def _run_in(folder: Path, found: Found, settings: Settings, libraries: Libraries
         file.seek(0)
         log = file.read().decode(errors="replace")
     died = {"died": True} if code is not None and code > _SIGNAL else {}
-    with contextlib.suppress(OSError, ValueError), open_left(folder / "result.json") as left:
+    with contextlib.suppress(OSError, ValueError, RecursionError), open_left(folder / "result.json") as left:
         result = json.load(left)
         if isinstance(result, dict):
             return result | died
