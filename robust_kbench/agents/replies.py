@@ -16,7 +16,8 @@ _LANGUAGES = {
     "python": ("python", "py", "python3"),
     "triton": ("python", "py", "python3", "triton"),
 }
-_FIELD = r"^[ \t>*#-]*{name}[ \t*]*:[ \t*]*(.+?)\s*$"
+# A reply may be nothing but spaces or ends of lines: no two parts of an expression may share a run of them.
+_FIELD = r"^[ \t>*#-]*{name}[ \t*]*:[ \t*]*(.+)$"
 _VERDICT = re.compile(r"FINAL VERIFICATION ANSWER\W*(true|false)", re.I)
 _MAX_NAME, _MAX_THOUGHT = 80, 1000
 
@@ -68,15 +69,13 @@ def _blocks(text: str) -> tuple[list[tuple[str, str]], str]:
 
 
 def _looks_like_code(text: str, language: str) -> bool:
-    sign = (
-        r"^\s*(def |import |from )" if language in ("python", "triton") else r"^\s*(#include|extern \"C\"|__global__)"
-    )
-    return re.search(sign, text, re.M) is not None
+    signs = r"(def |import |from )" if language in ("python", "triton") else r"(#include|extern \"C\"|__global__)"
+    return re.search(rf"^[^\S\n]*{signs}", text, re.M) is not None
 
 
 def _field(text: str, name: str) -> str:
     match = re.search(_FIELD.format(name=f"(?:{name})"), text, re.M | re.I)
-    return match[1].strip(" *`") if match else ""
+    return match[1].rstrip().strip(" *`") if match else ""
 
 
 def _in_braces(text: str) -> str:
@@ -123,15 +122,19 @@ def plan_problem(plan: str, parent: str) -> str:
 
 def _follow(parts: list[list[str]], lines: list[str]) -> bool:
     """Whether `lines` begin with the first part, end with the last one, and have the others between, in order."""
-    parts = [[line for line in part if line] for part in parts]
-    lines = [line for line in lines if line]
-    first, *middle, last = parts
-    if lines[: len(first)] != first or (last and lines[-len(last) :] != last) or len(first) + len(last) > len(lines):
+    first, *middle, last = map(_solid, parts)
+    text = _solid(lines)
+    if not (text.startswith(first) and text.endswith(last) and len(first) + len(last) <= len(text)):
         return False
-    at, end = len(first), len(lines) - len(last)
+    at, end = len(first), len(text) - len(last)
     for part in middle:
-        place = next((i for i in range(at, end - len(part) + 1) if lines[i : i + len(part)] == part), None)
-        if place is None:
+        place = text.find(part, at, end)
+        if place < 0:
             return False
         at = place + len(part)
     return True
+
+
+def _solid(lines: list[str]) -> str:
+    """Lines that are not empty as one text, in which a part is found in linear time, and only where lines begin."""
+    return "".join(f"\n{line}\n" for line in lines if line)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +52,50 @@ def test_a_reply_of_nothing_but_fences_is_read_in_one_pass() -> None:
     assert written(fences, "cpp").code == ""
     many = "```cpp\nint x;\n```\n" * 30_000
     assert written(f"{many}name: last", "cpp") == written("```cpp\nint x;\n```\nname: last", "cpp")
+
+
+_MILLION = 1_000_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: x" + " " * _MILLION + "y",
+        "\n" * _MILLION,
+        "\n\t" * (_MILLION // 2),
+        " " * _MILLION,
+        "name" + " *" * (_MILLION // 2),
+        "name " * (_MILLION // 5),
+        "thought:" + "\v" * _MILLION,
+        "{ab" * (_MILLION // 3),
+        "FINAL VERIFICATION ANSWER " * (_MILLION // 26),
+        "FINAL VERIFICATION ANSWER" + " " * _MILLION,
+        "#" * _MILLION,
+    ],
+    ids=lambda text: ascii(text[:9]),
+)
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_whatever_a_long_reply_repeats_it_is_read_in_time_that_grows_with_its_length(text: str, language: str) -> None:
+    started = time.process_time()
+    written(text, language)
+    verdict(text)
+    assert time.process_time() - started < 3  # an hour, where it grows with the square
+
+
+def test_a_long_plan_is_compared_with_its_parent_in_time_that_grows_with_its_length() -> None:
+    parent = "a\n" * 300_000
+    plan = f"{BEGIN}\n{END}\n" + "a\n" * 100_000 + f"b\n{BEGIN}\n{END}\n"
+    started = time.process_time()
+    assert plan_problem(plan, parent) == "changes lines outside of anchors"
+    assert time.process_time() - started < 3
+
+
+def test_a_part_of_a_plan_is_found_only_where_lines_begin_and_end() -> None:
+    assert plan_problem(f"a\n{BEGIN}\n{END}\nb", "aa\nb") == "changes lines outside of anchors"
+    assert plan_problem(f"a\n{BEGIN}\n{END}\nb", "a\nbb") == "changes lines outside of anchors"
+    assert plan_problem(f"a\n{BEGIN}\n{END}\nb", "a\nab") == "changes lines outside of anchors"
+    assert plan_problem(f"a\n{BEGIN}\n{END}\nb\n{BEGIN}\n{END}\nc", "a\nbb\nc") == "changes lines outside of anchors"
+    assert plan_problem(f"a\n{BEGIN}\n{END}\nb\n{BEGIN}\n{END}\nc", "a\nbb\n\nb\nx\nc") == ""
 
 
 @pytest.mark.parametrize("text", ["", "I cannot help with that.", "```cpp\n```", "name: fast\nthought: none"])
