@@ -14,10 +14,13 @@ from robust_kbench.scaffold import scaffold
 from robust_kbench.schema.submission import SubmissionFile, usual_symbol
 
 
+SUFFIX = {"python": "py", "cpp": "cpp", "cuda": "cu"}
+
+
 @pytest.mark.parametrize("language", ["cpp", "cuda"])
 @pytest.mark.parametrize("symbol", ["max", "min", "tanh", "expf", "norm"])
 def test_a_function_of_c_is_refused_before_a_compiler_sees_it(language: str, symbol: str) -> None:
-    header = {"task": "reduction/max", "language": language, "entry_point": f"kernel.x::{symbol}"}
+    header = {"task": "reduction/max", "language": language, "entry_point": f"kernel.{SUFFIX[language]}::{symbol}"}
     with pytest.raises(ValidationError, match=f"rename it to {symbol}_kernel"):
         SubmissionFile.model_validate(header)
 
@@ -27,7 +30,12 @@ def test_a_function_of_c_is_refused_before_a_compiler_sees_it(language: str, sym
 )
 def test_other_names_and_other_ways_to_be_called_are_free(language: str, abi: str, symbol: str) -> None:
     SubmissionFile.model_validate(
-        {"task": "reduction/max", "language": language, "abi": abi, "entry_point": f"kernel.x::{symbol}"}
+        {
+            "task": "reduction/max",
+            "language": language,
+            "abi": abi,
+            "entry_point": f"kernel.{SUFFIX[language]}::{symbol}",
+        }
     )
 
 
