@@ -13,7 +13,6 @@ from robust_kbench.registry import find_submissions, load_task, read_submission
 from robust_kbench.scaffold import scaffold
 from robust_kbench.schema.submission import SubmissionFile, usual_symbol
 
-
 SUFFIX = {"python": "py", "cpp": "cpp", "cuda": "cu"}
 
 
