@@ -150,6 +150,20 @@ def _open_gate() -> None:
         open_gate()
 
 
+def killed(
+    submission: Submission, device: Device, pool: WarmPool, *, tier: Tier, seed: int | None, case: int | Case | None
+) -> RunRecord:
+    """Write the record of a submission whose judge was killed in a process of its own: nothing was found out about it.
+
+    Its seed is none of the judge's, where that has drawn one. Raises SpecError and UsageError as an evaluation does.
+    """
+    task = task_of(submission.file.task)
+    dtypes = declared_dtypes(submission, task)
+    task = under_its_contract(submission, task)
+    run = _Run(submission, task, dtypes, tier, seed, case, pool, device, Stopwatch(), silent, None)
+    return run.abandoned("the process that judged it was killed; is the machine out of memory?")
+
+
 class _Run:
     """One evaluation."""
 
@@ -196,6 +210,11 @@ class _Run:
             self._end(Status.HARNESS_ERROR, f"{type(error).__name__}: {error}", detail)
             with contextlib.suppress(Exception):
                 self._judge_what_was_seen()
+        return self._write_down()
+
+    def abandoned(self, reason: str) -> RunRecord:
+        """Write down that it was not carried out to its end, by no fault of the submission."""
+        self._end(Status.HARNESS_ERROR, f"{HarnessError.__name__}: {reason}")
         return self._write_down()
 
     def _judge_what_was_seen(self) -> None:

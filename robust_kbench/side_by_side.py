@@ -5,11 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.context import SpawnContext
-from multiprocessing.queues import SimpleQueue
+from queue import LifoQueue
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
@@ -21,6 +20,7 @@ from robust_kbench.machine_shares import Share
 Item = TypeVar("Item")
 Prepared = TypeVar("Prepared")
 Result = TypeVar("Result")
+_TERMINATED_S = 5.0
 
 
 def shares_of(device: Device, jobs: int) -> list[Share]:
@@ -45,8 +45,8 @@ def each(
     """What comes of each item, as it is ready; None where the process that was at it has been killed.
 
     With `shares` there is a process for each of them; without, `jobs` processes, which take turns at measuring, see
-    machine_lock. Whoever ends the iteration early, as Ctrl-C does, ends the processes: the pool would carry out all
-    that is due first.
+    machine_lock. Another one takes the place of one that was killed. Whoever ends the iteration early, as Ctrl-C does,
+    ends the processes: they would carry out all that is due first.
     """
     yield from each_prepared(lambda item: item, work, items, jobs=jobs, shares=shares)
 
@@ -63,40 +63,78 @@ def each_prepared(
     jobs: int,
     shares: Sequence[Share] = (),
     begin: Callable[[], None] = _nothing,
-) -> Iterator[tuple[Item, Result | None]]:
+) -> Generator[tuple[Item, Result | None], None, None]:
     """The same, of what `prepare` makes of an item in this process.
 
     It does so in a thread, while the processes work, for one item ahead of each of them. Each process calls `begin`
-    before anything else.
+    before anything else. Who ends the iteration early has to end what `prepare` waits for, too.
     """
-    count = len(shares) or jobs
     others = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
-    with (
-        TemporaryDirectory(prefix="kbench-") as folder,
-        # Unlike those of multiprocessing.Pool, these processes may have children.
-        ProcessPoolExecutor(
-            count, context, initializer=_prepare, initargs=(_queue(context, shares), folder, begin)
-        ) as processes,
-    ):
+    with TemporaryDirectory(prefix="kbench-", ignore_cleanup_errors=True) as folder:
+        processes = [_Process(share, folder, begin) for share in shares or (None,) * jobs]
+        free: LifoQueue[_Process] = LifoQueue()  # one that has worked before has imported torch
+        for process in reversed(processes):
+            free.put(process)
 
-        def carry_out(item: Item) -> Result:
-            return processes.submit(work, prepare(item)).result()
+        def carry_out(item: Item) -> Result | None:
+            prepared = prepare(item)
+            process = free.get()
+            try:
+                return process.carry_out(work, prepared)
+            finally:
+                free.put(process)
 
-        threads = ThreadPoolExecutor(2 * count)  # as many wait for their process as prepare what comes next
+        threads = ThreadPoolExecutor(2 * len(processes))  # as many wait for their process as prepare what comes next
         try:
             due = {threads.submit(carry_out, item): item for item in items}
             for future in as_completed(due):
-                try:
-                    yield due[future], future.result()
-                except BrokenProcessPool:
-                    yield due[future], None
-        except (KeyboardInterrupt, GeneratorExit):
+                yield due[future], future.result()
+        except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
-            processes.shutdown(wait=False, cancel_futures=True)
-            for process in set(multiprocessing.active_children()) - others:
-                process.terminate()
+            for process in processes:
+                process.end()
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()
+                child.join(_TERMINATED_S)
             raise
+        for process in processes:
+            process.close()
+
+
+class _Process:
+    """One process, and another one on the same share when that was killed."""
+
+    def __init__(self, share: Share | None, folder: str, begin: Callable[[], None]) -> None:
+        self._initial = (share, folder, begin)
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._pool = self._open()
+
+    def _open(self) -> ProcessPoolExecutor:
+        """One that is there when something is to be done. Unlike those of multiprocessing.Pool it may have children."""
+        context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
+        return ProcessPoolExecutor(1, context, initializer=_prepare, initargs=self._initial)
+
+    def carry_out(self, work: Callable[[Prepared], Result], prepared: Prepared) -> Result | None:
+        """Carry out `work` there; None if the process is killed meanwhile."""
+        try:
+            return self._pool.submit(work, prepared).result()
+        except BrokenProcessPool:
+            with self._lock:
+                if not self._is_over:
+                    self._pool.shutdown(wait=False)
+                    self._pool = self._open()
+            return None
+
+    def end(self) -> None:
+        """Begin nothing any more."""
+        with self._lock:
+            self._is_over = True
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def close(self) -> None:
+        """Wait until the process has ended."""
+        self._pool.shutdown()
 
 
 def end_with_parent() -> None:
@@ -111,17 +149,8 @@ def _wait_for_parent() -> None:
         os._exit(1)
 
 
-def _queue(context: SpawnContext, shares: Sequence[Share]) -> SimpleQueue[Share] | None:
-    if not shares:
-        return None
-    free: SimpleQueue[Share] = context.SimpleQueue()
-    for share in shares:
-        free.put(share)
-    return free
-
-
-def _prepare(free: SimpleQueue[Share] | None, folder: str, begin: Callable[[], None]) -> None:
+def _prepare(share: Share | None, folder: str, begin: Callable[[], None]) -> None:
     end_with_parent()
-    if free is not None:
-        machine_shares.settle(free.get(), folder)
+    if share is not None:
+        machine_shares.settle(share, folder)
     begin()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -133,6 +134,30 @@ def test_gpus_are_shared_out_where_there_are_several_and_cores_for_each(
 
 def test_the_item_of_a_process_that_was_killed_has_no_result() -> None:
     assert dict(side_by_side.each(twice, [3], jobs=1)) == {3: None}
+
+
+@pytest.mark.parametrize(("jobs", "shares"), [(1, []), (2, []), (1, [Share((min(os.sched_getaffinity(0)),), "GPU-a")])])
+def test_another_process_takes_the_place_of_one_that_was_killed(jobs: int, shares: list[Share]) -> None:
+    """What the others are at, and what is due, is carried out all the same."""
+    items = [1, 3, 2, 3, 4, 5]
+    found = list(side_by_side.each(twice, items, jobs=jobs, shares=shares))
+    assert sorted(item for item, _ in found) == sorted(items)
+    assert {(item, result) for item, result in found} == {(1, 2), (2, 4), (3, None), (4, 8), (5, 10)}
+
+
+def fails_on_three(number: int) -> int:
+    if number != 3:
+        time.sleep(600)
+    raise ValueError("three")
+
+
+def test_an_error_ends_it_and_waits_for_nobody_else() -> None:
+    others = set(multiprocessing.active_children())
+    started = time.monotonic()
+    with pytest.raises(ValueError, match="three"):
+        list(side_by_side.each(fails_on_three, [1, 2, 3], jobs=3))
+    assert time.monotonic() - started < 30
+    assert set(multiprocessing.active_children()) <= others
 
 
 def test_an_interrupt_ends_it_and_all_of_its_processes(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Only processes that judge import torch. The one that hands submissions to them d
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,8 +16,8 @@ from robust_kbench.building import Building
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job
 from robust_kbench.contestant import Contestant
-from robust_kbench.devices import nvml, open_device
-from robust_kbench.errors import HarnessError, KBenchError, SpecError, UsageError
+from robust_kbench.devices import Device, nvml, open_device
+from robust_kbench.errors import KBenchError, SpecError, UsageError
 from robust_kbench.isolation.pool import WarmPool, flavour_of
 from robust_kbench.progress import Progress as Listener
 from robust_kbench.progress import silent
@@ -40,11 +40,10 @@ def run(
     parallel: int,
     pool: WarmPool,
     building: Building | None = None,
-) -> Iterator[tuple[Job, RunRecord | str]]:
+) -> Generator[tuple[Job, RunRecord | str], None, None]:
     """Each job with its record, or with the message of an error in its files: as they are ready.
 
-    `building`: has begun to build the first one. Raises HarnessError where the process that was at one of several has
-    been killed.
+    `building`: has begun to build the first one. Where one of several processes is killed, a record says so.
     """
     if parallel > 1 and len(jobs) > 1:
         if building is not None:
@@ -79,18 +78,33 @@ def _run_parallel(
     opened = open_device(device)
     shares = side_by_side.shares_of(opened, parallel) if opened.kind == "cuda" else []
     work = partial(_evaluate_here, device=opened.kind, tier=tier, seed=seed, case=case)
-    with bar(f"{len(shares) or parallel} at once") as listener, closing(WarmPool()) as pool:
+    with (
+        bar(f"{len(shares) or parallel} at once") as listener,
+        closing(WarmPool()) as pool,
+        closing(Building(opened, pool)) as building,
+    ):
         # Others' work on the host costs a rank, which quick has not; and what is built is for the first GPU.
         is_ahead = tier == "quick" and len({nvml.architecture_of(share.gpu) for share in shares if share.gpu}) == 1
-        building = Building(opened, pool) if is_ahead else None
-        prepare = partial(_built_ahead, building=building)
+        prepare = partial(_built_ahead, building=building if is_ahead else None)
         begin = partial(_begin, jobs[0].submission.file.language, opened.kind)
-        ended = side_by_side.each_prepared(prepare, work, jobs, jobs=parallel, shares=shares, begin=begin)
-        for number, (job, result) in enumerate(ended, start=1):
-            if result is None:
-                raise HarnessError(f"{job.path}: the process that judged it was killed; what was stored before stays")
-            listener("evaluated", number, len(jobs))
-            yield job, result
+        each = side_by_side.each_prepared(prepare, work, jobs, jobs=parallel, shares=shares, begin=begin)
+        with closing(each) as ended:
+            for number, (job, result) in enumerate(ended, start=1):
+                listener("evaluated", number, len(jobs))
+                yield job, result if result is not None else _killed(job, opened, pool, tier, seed, case)
+
+
+def _killed(
+    job: Job, device: Device, pool: WarmPool, tier: Tier, seed: int | None, case: int | Case | None
+) -> RunRecord | str:
+    """The record of a submission whose judge was killed, or the message of an error in its files."""
+    with machine_lock.busy():  # importing torch would be felt by who measures
+        from robust_kbench.evaluate import killed
+
+        try:
+            return killed(job.submission, device, pool, tier=tier, seed=seed, case=case)
+        except (SpecError, UsageError) as error:
+            return f"{job.path}: {error}"
 
 
 _POOLS: list[WarmPool] = []

@@ -8,24 +8,25 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from robust_kbench import evaluate, side_by_side
+from robust_kbench import devices, evaluate, side_by_side, store
 from robust_kbench.building import Building
 from robust_kbench.cli import jobs
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job, collect
 from robust_kbench.contestant import Contestant
-from robust_kbench.devices import nvml
-from robust_kbench.errors import BuildError, HarnessError
+from robust_kbench.devices import Device, nvml
+from robust_kbench.errors import BuildError
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.languages.built import Built
 from robust_kbench.machine_shares import Share
-from robust_kbench.schema.record import CANDIDATE, Tier
+from robust_kbench.schema.record import CANDIDATE, Status, Tier
 from robust_kbench.schema.submission import Submission
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +49,9 @@ def test_the_name_of_a_submission_is_no_markup_of_the_bar(monkeypatch: pytest.Mo
     assert "\x1b]8;" not in terminal.getvalue()
 
 
-def _evaluate(monkeypatch: pytest.MonkeyPatch, device: str, results: Sequence[object]) -> tuple[list[Any], list[Share]]:
+def _evaluate(
+    monkeypatch: pytest.MonkeyPatch, device: str, results: Sequence[object], opened: Device | None = None
+) -> tuple[list[Any], list[Share]]:
     """What is told of as many evaluations, three at once, on a machine with two GPUs; and what they were given."""
     found, _ = collect([ROOT / "baselines/norm/rmsnorm"], None)
     todo = found[: len(results)]
@@ -61,7 +64,7 @@ def _evaluate(monkeypatch: pytest.MonkeyPatch, device: str, results: Sequence[ob
         given.extend(shares)
         yield from zip(items, results, strict=True)
 
-    monkeypatch.setattr(jobs, "open_device", lambda _: SimpleNamespace(kind=device))
+    monkeypatch.setattr(jobs, "open_device", lambda _: opened or SimpleNamespace(kind=device))
     monkeypatch.setattr(side_by_side, "shares_of", lambda *_: SHARES)
     monkeypatch.setattr(side_by_side, "each_prepared", each)
     told = [result for _, result in jobs.run(todo, device, "full", None, None, 3, WarmPool())]
@@ -162,6 +165,20 @@ def test_each_process_has_another_one_warm_up_before_anything_else(monkeypatch: 
     assert jobs._POOLS == []
 
 
-def test_a_process_that_was_killed_is_our_failure_and_told_with_what_it_was_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(HarnessError, match=r"norm/rmsnorm/\w+: the process that judged it was killed"):
-        _evaluate(monkeypatch, "cpu", ["one", None])
+def test_a_judge_that_was_killed_costs_its_own_submission_a_failure_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, _ = _evaluate(monkeypatch, "cpu", ["one", None, "three"], devices.open_device("cpu"))
+    assert (told[0], told[2]) == ("one", "three")
+    record = told[1]
+    assert (record.status, record.task, record.tier) == (Status.HARNESS_ERROR, "norm/rmsnorm", "full")
+    assert record.reason == "HarnessError: the process that judged it was killed; is the machine out of memory?"
+    assert record.environment["device"]
+    assert store.parse_line(store.to_line(record).strip(), "here") == record
+
+
+def test_a_wrong_file_stays_one_where_its_judge_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = collect([ROOT / "baselines/norm/rmsnorm"], None)
+    file = found[0].submission.file.model_copy(update={"task": "norm/none"})
+    wrong = replace(found[0], submission=found[0].submission.model_copy(update={"file": file}))
+    told = jobs._killed(wrong, devices.open_device("cpu"), WarmPool(), "full", 3, None)
+    assert isinstance(told, str)
+    assert told.startswith(f"{wrong.path}: no task 'norm/none'")
