@@ -14,6 +14,7 @@ from robust_kbench.contestant import Contestant, build
 from robust_kbench.devices import Device
 from robust_kbench.errors import SpecError
 from robust_kbench.isolation.pool import WarmPool
+from robust_kbench.languages.compiler import Stop
 from robust_kbench.registry import LoadedTask, task_of
 from robust_kbench.schema.record import CANDIDATE
 from robust_kbench.schema.submission import Submission
@@ -29,6 +30,7 @@ class Building:
         self.device = device
         self._pool = pool
         self._thread = ThreadPoolExecutor(1)
+        self._stop = Stop()
         self._begun: list[tuple[Submission, Future[Contestant]]] = []
 
     def begin(self, submission: Submission) -> None:
@@ -57,7 +59,8 @@ class Building:
         return begun
 
     def close(self) -> None:
-        """Wait for the build that is under way, and begin no other."""
+        """End the builds that are under way, which nobody takes any more, and begin no other."""
+        self._stop.set()
         self._thread.shutdown(cancel_futures=True)
 
     def build(self, submission: Submission) -> Contestant:
@@ -65,7 +68,7 @@ class Building:
         task = task_of(submission.file.task)
         dtypes = declared_dtypes(submission, task)
         spec = under_its_contract(submission, task).spec
-        return build(CANDIDATE, submission, spec, dtypes, self.device, self._pool.scratch())
+        return build(CANDIDATE, submission, spec, dtypes, self.device, self._pool.scratch(), self._stop)
 
 
 def declared_dtypes(submission: Submission, task: LoadedTask) -> tuple[FloatDType, ...]:

@@ -20,7 +20,7 @@ from robust_kbench.isolation.compiled import Compiled
 from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.isolation.process import Worker
 from robust_kbench.isolation.protocol import Raised
-from robust_kbench.languages import cuda
+from robust_kbench.languages import compiler, cuda
 from robust_kbench.languages.built import Built, write_files
 from robust_kbench.schema.submission import Submission
 from robust_kbench.schema.task import FloatDType, Precision, Task
@@ -191,14 +191,22 @@ def _copied(artefact: Path, folder: Path) -> Path:
 
 
 def build(
-    name: str, submission: Submission, task: Task, dtypes: Sequence[FloatDType], device: Device, folder: Path
+    name: str,
+    submission: Submission,
+    task: Task,
+    dtypes: Sequence[FloatDType],
+    device: Device,
+    folder: Path,
+    stop: compiler.Stop | None = None,
 ) -> Contestant:
-    """Build `submission` for every dtype. Raises BuildError or Unsupported."""
+    """Build `submission` for every dtype. Raises BuildError or Unsupported; KeyboardInterrupt when `stop` is set."""
+    stop = stop or compiler.Stop()
 
     def build_one(dtype: FloatDType) -> Built:
         target = folder / name / dtype
         target.mkdir(parents=True)
-        built = languages.build(submission, task, dtype, device.kind, target)
+        with stop.over_this_thread():
+            built = languages.build(submission, task, dtype, device.kind, target)
         return replace(built, flavour="inductor") if name == COMPILE else built
 
     @functools.cache
@@ -210,7 +218,11 @@ def build(
     # Python and a torch extension find out at run time what they are called with.
     distinct = dtypes if submission.abi in ("c", "launch") else dtypes[:1]
     with ThreadPoolExecutor(_BUILD_THREADS) as threads:
-        built = dict(zip(distinct, threads.map(build_one, distinct), strict=True))
+        try:
+            built = dict(zip(distinct, threads.map(build_one, distinct), strict=True))
+        except KeyboardInterrupt:
+            stop.set()  # the threads would wait for their compilers
+            raise
     every = {dtype: built.get(dtype, built[distinct[0]]) for dtype in dtypes}
     is_emulated = built[distinct[0]].execution == "emulated"
     return Contestant(name, submission, every, task.precision, instrument if is_emulated else None)

@@ -106,7 +106,7 @@ def test_the_command_line_begins_with_the_first_one_unless_others_judge_it(
 
     def run(*arguments: Any) -> Iterator[Any]:
         given.append(arguments[-1])
-        return iter(())
+        yield from ()
 
     class Begun(Building):
         def begin(self, submission: Any) -> None:

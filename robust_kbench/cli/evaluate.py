@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack, closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -83,29 +84,28 @@ def evaluate(
     is_alone = jobs == 1 or len(found) == 1
     if is_alone:
         pool.warm_up(flavour_of(found[0].submission.file.language, device.value), gpu=gpu)
-    building = None
-    if gpu and is_alone:
-        from robust_kbench.building import Building  # so does its compiler
-        from robust_kbench.devices import open_device
+    with ExitStack() as stack:  # closed by whatever ends it, lest its threads keep the process waiting
+        building = None
+        if gpu and is_alone:
+            from robust_kbench.building import Building  # so does its compiler
+            from robust_kbench.devices import open_device
 
-        building = Building(open_device(device.value), pool)
-        building.begin(found[0].submission)
-    from robust_kbench.cli.jobs import run
-    from robust_kbench.schema.documents import shown
+            building = Building(open_device(device.value), pool)
+            stack.callback(building.close)
+            building.begin(found[0].submission)
+        from robust_kbench.cli.jobs import run
+        from robust_kbench.schema.documents import shown
 
-    for job, record in run(found, device.value, tier.value, seed, only, jobs, pool, building):
-        if isinstance(record, str):
-            typer.echo(shown(f"error: {record}"), err=True)
-            code = max(code, 2)
-            continue
-        if is_kept:
-            record = _sealed(record, key)
-        if store is not None:
-            _append(store, record)
-        if plot is not None:
-            _plot(plot, record)
-        _print(record, job, as_json, only)
-        code = max(code, _exit_code(record))
+        ended = stack.enter_context(closing(run(found, device.value, tier.value, seed, only, jobs, pool, building)))
+        for job, record in ended:
+            if isinstance(record, str):
+                typer.echo(shown(f"error: {record}"), err=True)
+                code = max(code, 2)
+                continue
+            if is_kept:
+                record = _sealed(record, key)
+            _tell(record, job, store, plot, as_json=as_json, only=only)
+            code = max(code, _exit_code(record))
     sys.exit(code)
 
 
@@ -120,6 +120,16 @@ def _sealed(record: RunRecord, key: PrivateKey | None) -> RunRecord:
     from robust_kbench.signing import seal
 
     return seal(record, key)
+
+
+def _tell(
+    record: RunRecord, job: Job, store: Path | None, plot: Path | None, *, as_json: bool, only: int | Case | None
+) -> None:
+    if store is not None:
+        _append(store, record)
+    if plot is not None:
+        _plot(plot, record)
+    _print(record, job, as_json, only)
 
 
 def _append(path: Path, record: RunRecord) -> None:

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from robust_kbench.errors import BuildError
@@ -18,6 +19,51 @@ from robust_kbench.languages.built import SOURCES
 BUILDER_COMMAND = (sys.executable, "-I", "-m", "robust_kbench.worker.builder")
 _LOG_CHARACTERS = 4000
 _FIRST_ERROR = re.compile(r"^.*?(?:error|undefined reference|not defined)\b.*$", re.MULTILINE | re.IGNORECASE)
+
+
+class Stop:
+    """Ends compilers for which nobody waits any longer: an interrupt reaches the main thread alone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_set = False
+
+    def set(self) -> None:
+        """End what runs under it, and whatever begins to."""
+        with self._lock:
+            self._is_set = True
+            for process in self._running:
+                _kill_session(process)
+
+    @contextlib.contextmanager
+    def over_this_thread(self) -> Iterator[None]:
+        """What this thread runs in the block runs under it."""
+        before = getattr(_OF_THREAD, "stop", None)
+        _OF_THREAD.stop = self
+        try:
+            yield
+        finally:
+            _OF_THREAD.stop = before
+
+    @contextlib.contextmanager
+    def over(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """End `process` when this is set, and raise KeyboardInterrupt: whatever would be tried next has no use."""
+        with self._lock:
+            self._running.add(process)
+            if self._is_set:
+                _kill_session(process)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(process)
+                is_set = self._is_set
+            if is_set:
+                raise KeyboardInterrupt
+
+
+_OF_THREAD = threading.local()
 
 
 def run(
@@ -47,6 +93,7 @@ def run_verbatim(
     """Run `command` in the same way, and return its exit code and the first mebibyte of what it printed.
 
     Nothing in `folder` is opened here: it may have been replaced by a link to something that only the judge may touch.
+    Raises KeyboardInterrupt when the thread's `Stop` is set.
     """
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -61,19 +108,20 @@ def run_verbatim(
             cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
         try:
-            code = process.wait(timeout_s)
+            with (getattr(_OF_THREAD, "stop", None) or Stop()).over(process):
+                code = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             raise BuildError(f"the compiler did not finish within {timeout_s} s") from None
         finally:
-            _end_session(process)
+            _kill_session(process)
+            process.wait()
         log.seek(0)
         return code, log.read(1 << 20).decode(errors="replace")
 
 
-def _end_session(process: subprocess.Popen[bytes]) -> None:
+def _kill_session(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _first_error(output: str, code: int) -> str:
