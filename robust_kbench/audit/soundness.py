@@ -9,9 +9,9 @@ import torch
 
 from robust_kbench.audit.setting import Setting
 from robust_kbench.cases.values import Inputs
+from robust_kbench.oracle.agreement import reduction_of
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.registry import LoadedTask
-from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import shape_of
 
@@ -63,8 +63,7 @@ def _imprecision(setting: Setting) -> Iterator[str]:
         spec = setting.task.spec.outputs[name]
         if not native.is_floating_point() or setting.task.spec.comparison_of(spec) == "random":
             continue
-        length = spec.reduction if spec.reduction is not None else setting.task.spec.reduction
-        terms = max(arithmetic.evaluate(length, setting.case.axes), 1)
+        terms = reduction_of(setting.task.spec, spec, setting.case, setting.inputs)
         allowed = _NATIVE_FACTOR * (torch.finfo(native.dtype).eps / 2 + 2.0 * terms**0.5 * 2.0**-24)
         error = _relative(native.double() - setting.exact[name], setting.exact[name])
         if not error <= allowed:

@@ -13,6 +13,7 @@ import torch
 from robust_kbench.cases import large, layouts, probes
 from robust_kbench.cases.distributions import draw_values
 from robust_kbench.cases.draw import Draw
+from robust_kbench.cases.structures import draw_structured, structure_of
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Distribution, Input, Task, shape_of
@@ -119,7 +120,9 @@ def draw_elements(
 ) -> torch.Tensor:
     """Elements of the input `name`, which is neither a scalar nor takes the values of a probe."""
     if spec.role in ("index", "mask"):
-        return arranged(torch.randint(0, bound_of(case, spec), shape, generator=generator, dtype=dtype), spec, case)
+        structure = structure_of(case, name, spec)
+        drawn = draw_structured(structure, spec, bound_of(case, spec), shape, generator)
+        return arranged(drawn, spec, case, is_sorted=spec.offsets and structure != "uniform").to(dtype)
     return scaled(draw_values(distribution_of(case, name, spec), shape, generator, dtype), spec, case).to(dtype)
 
 
@@ -128,11 +131,11 @@ def bound_of(case: Case, spec: Input) -> int:
     return max(arithmetic.evaluate(spec.below or 1, case.axes), 1) if spec.role == "index" else 2
 
 
-def arranged(values: torch.Tensor, spec: Input, case: Case) -> torch.Tensor:
+def arranged(values: torch.Tensor, spec: Input, case: Case, *, is_sorted: bool = False) -> torch.Tensor:
     """Indices as the input wants them: some values never; offsets ascend, and reach from zero to the largest."""
     for excluded in sorted(spec.never, reverse=True):
         values = torch.where(values == excluded, excluded - 1, values)
-    if not spec.offsets or not values.numel():
+    if not spec.offsets or not values.numel() or is_sorted:
         return values
     ascending = values.sort(-1).values
     ascending[..., -1] = bound_of(case, spec) - 1

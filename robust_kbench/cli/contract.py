@@ -49,9 +49,12 @@ def _contract(task: Task) -> Iterator[str]:
 
 
 def _input(tensor: Input) -> str:
+    from robust_kbench.cases.structures import structures_of
+
     notes: list[str] = [tensor.role] if tensor.role != "activation" else []
     notes += [f"below {tensor.below}"] if tensor.below is not None else []
     notes += ["ascending"] if tensor.offsets else []
+    notes += [f"laid out as {', '.join(('uniform', *held))}"] if (held := structures_of(tensor)) else []
     notes += [f"= {tensor.value}"] if tensor.value is not None else []
     notes += [f"plus {tensor.shift:g}"] if tensor.shift else []
     notes += [", ".join(tensor.layouts)] if tensor.shape else []

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from robust_kbench.cases.contract import rounding
+from robust_kbench.cases.structures import largest_group
+from robust_kbench.cases.values import Inputs
 from robust_kbench.oracle.three_metrics import ThreeMetrics, Triple
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
@@ -21,10 +23,12 @@ BOTH_ERR = 2.0
 _ROOM = 64
 
 
-def reduction_of(task: Task, output: Output, case: Case) -> int:
-    """The number of terms in one element of `output`, at least one."""
+def reduction_of(task: Task, output: Output, case: Case, inputs: Inputs | None = None) -> int:
+    """The number of terms in one element of `output`, at least one; with `inputs` as many as their indices gather."""
     length = output.reduction if output.reduction is not None else task.reduction
-    return max(1, arithmetic.evaluate(length, case.axes))
+    summed = [name for name, spec in task.inputs.items() if spec.summed] if inputs else []
+    groups = [largest_group(task.inputs[name], inputs.tensors[name]) for name in summed] if inputs else []
+    return max(1, arithmetic.evaluate(length, case.axes), *groups)
 
 
 def limits_of(task: Task, name: str, case: Case, answer: torch.Tensor, limits: Limits) -> Triple:

@@ -106,7 +106,7 @@ def _homogeneous(task: Task, prop: Property, case: Case, inputs: Inputs, draw: D
 
 
 def _additive(task: Task, prop: Property, case: Case, inputs: Inputs, draw: Draw) -> Relation | None:
-    length = max(agreement.reduction_of(task, output, case) for output in task.outputs.values())
+    length = max(agreement.reduction_of(task, output, case, inputs) for output in task.outputs.values())
     if length * _FACTOR**2 >= _EXACT_SUM or rounding(task.precision, case.dtype).sum > 1 / _EXACT_SUM:
         return None
     digits = min(DIGITS[tensor.dtype] for tensor in inputs.tensors.values() if tensor.dtype.is_floating_point)

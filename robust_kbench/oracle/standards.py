@@ -10,6 +10,7 @@ import torch
 from robust_kbench.cases import probes
 from robust_kbench.cases.contract import keeps_values, rounding
 from robust_kbench.cases.values import Inputs
+from robust_kbench.oracle.agreement import reduction_of
 from robust_kbench.oracle.categorical import Categorical
 from robust_kbench.oracle.dropout import Dropout
 from robust_kbench.oracle.exact import Exact
@@ -18,7 +19,6 @@ from robust_kbench.oracle.judgement import Standard
 from robust_kbench.oracle.surroundings import Surroundings
 from robust_kbench.oracle.three_metrics import Placement, ThreeMetrics, Triple
 from robust_kbench.oracle.ulps import Ulps
-from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Output, Task
 
@@ -76,12 +76,11 @@ def rule(
     `excuses`: see `standard_for`.
     """
     spec = task.outputs[name]
-    length = spec.reduction if spec.reduction is not None else task.reduction
     return ThreeMetrics(
         exact[name],
         native[name] if excuses else None,
         dtype=native[name].dtype,
-        reduction=arithmetic.evaluate(length, case.axes),
+        reduction=reduction_of(task, spec, case, inputs),
         slack=_NONDETERMINISTIC_SLACK if task.nondeterministic else _DETERMINISTIC_SLACK,
         input_scale=_largest_input(inputs),
         placement=_placement(task, case),

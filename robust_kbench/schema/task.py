@@ -86,6 +86,15 @@ class Axis(Strict):
         return self._range() if self.values is None else self.values
 
 
+Structure = Literal[
+    "uniform", "one", "two", "zipf", "ascending", "strided", "runs", "pairs", "ends",
+    "equal", "dominated", "lone", "none", "all", "rare", "frequent", "single",
+]  # fmt: skip
+INDEX_STRUCTURES: tuple[Structure, ...] = ("one", "two", "zipf", "ascending", "strided", "runs", "pairs", "ends")
+OFFSET_STRUCTURES: tuple[Structure, ...] = ("equal", "dominated", "lone")
+MASK_STRUCTURES: tuple[Structure, ...] = ("none", "all", "rare", "frequent", "runs", "single")
+
+
 class Input(Strict):
     """One argument of the reference, in call order."""
 
@@ -109,6 +118,18 @@ class Input(Strict):
         description="role index: values that are not drawn, such as the codes of NaN in a small format; the next lower "
         "one stands in their place",
     )
+    structures: tuple[Structure, ...] | None = Field(
+        default=None,
+        description="roles index and mask: what half of the checked cases are laid out as, by default all that there "
+        "are. Index: one value, two, zipf, ascending, strided (every k-th), runs, pairs, ends (the least and the "
+        "largest). Offsets: equal lengths, dominated (15/16 in one segment), lone (all in one). Mask: none, all, rare "
+        "(1/16), frequent (15/16), runs, single. [uniform]: nothing but uniform ones",
+    )
+    summed: bool = Field(
+        default=False,
+        description="role index: elements with equal values, or between two offsets, are added up, so that the error "
+        "bound takes at least the largest group of those that are drawn",
+    )
     value: Expression | None = Field(default=None, description="role scalar: the value, as arithmetic over axes")
     choices: tuple[float, ...] = Field(default=(), description="role scalar: the values to draw from")
     between: tuple[float, float] | None = Field(
@@ -120,6 +141,15 @@ class Input(Strict):
     def _role_fits(self) -> Self:
         if (self.role == "index") != (self.below is not None):
             raise ValueError("role index needs `below`, and only role index has it")
+        known = MASK_STRUCTURES if self.role == "mask" else OFFSET_STRUCTURES if self.offsets else INDEX_STRUCTURES
+        if strangers := [each for each in self.structures or () if each not in ("uniform", *known)]:
+            raise ValueError(
+                f"structures: {strangers[0]!r} is none of this input; there are uniform, {', '.join(known)}"
+            )
+        if self.structures is not None and (self.role not in ("index", "mask") or not self.structures):
+            raise ValueError("`structures` needs role index or mask, and at least one; [uniform] for no other")
+        if self.summed and self.role != "index":
+            raise ValueError("`summed` needs role index")
         if self.never and (self.role != "index" or min(self.never) < 1):
             raise ValueError("`never` needs role index, and values above 0")
         if self.offsets and (self.role != "index" or not self.shape):

@@ -205,6 +205,15 @@ def heads_before_positions(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, of
     return _attend(_own(q, k, offsets), moved)
 
 
+def keys_of_four_times_the_average(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, offsets: torch.Tensor
+) -> torch.Tensor:
+    """Keys of a sequence beyond four times the average length, and 64 at least, are not looked at."""
+    room, positions = max(64, 4 * -(-len(q) // max(1, len(offsets) - 1))), torch.arange(len(q))
+    rank = positions - offsets[_numbers(q, offsets) - 1]
+    return _attend(_own(q, k, offsets).masked_fill(rank >= room, float("-inf")), v)
+
+
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
 
@@ -213,4 +222,5 @@ MUTANTS = (
     one_sequence, causal, up_to_the_own_end, starts_too_late, starts_too_early, whole_blocks, last_key_lost,
     equal_sequences, masked_with_zero, masked_too_little, last_sequence_alone, no_scale, coarse_scale,
     bfloat16_weights, never_rescaled, tf32_once, half_accumulator, last_head_of_the_first, heads_before_positions,
+    keys_of_four_times_the_average,
 )  # fmt: skip

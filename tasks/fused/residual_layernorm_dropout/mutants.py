@@ -213,6 +213,20 @@ def moments_of_the_first_row(
     return _dropped(centred * torch.rsqrt(variance + EPSILON) * weight.float() + bias.float(), mask, p, x.dtype)
 
 
+def nothing_kept_is_the_offset(
+    x: Tensor, residual: Tensor, weight: Tensor, bias: Tensor, mask: Tensor, p: float
+) -> Tensor:
+    """A row of which nothing is kept is the offset instead of zero."""
+    y = _dropped(_normed(_sum(x, residual), weight, bias), mask, p, x.dtype)
+    return torch.where(mask.bool().any(-1, keepdim=True), y, (bias.float() + 1).to(x.dtype))
+
+
+def all_kept_is_not_scaled(x: Tensor, residual: Tensor, weight: Tensor, bias: Tensor, mask: Tensor, p: float) -> Tensor:
+    """A row of which everything is kept is taken for one at inference time, and not scaled up."""
+    y = _dropped(_normed(_sum(x, residual), weight, bias), mask, p, torch.float32)
+    return torch.where(mask.bool().all(-1, keepdim=True), y * (1 - p), y).to(x.dtype)
+
+
 tf32_inputs.dtypes = ("float32",)
 residual_in_bfloat16.dtypes = half_accumulator.dtypes = ("float32", "float16")
 
@@ -222,4 +236,5 @@ MUTANTS = (
     not_dropped, not_scaled, divided_by_p, scaled_for_one_half, mask_inverted, mask_of_the_first_row, last_column_kept,
     dropped_before_the_norm, bias_not_dropped, eps_of_rmsnorm, no_eps, unbiased_variance, no_mean, drops_the_tail,
     half_accumulator, tf32_inputs, no_weight, no_bias, moments_of_the_first_row,
+    nothing_kept_is_the_offset, all_kept_is_not_scaled,
 )  # fmt: skip

@@ -86,10 +86,20 @@ def gradients_in_bfloat16(grad_y: torch.Tensor, token: torch.Tensor, rows: int) 
     return _summed(grad_y.bfloat16().to(grad_y.dtype), token, rows)
 
 
+def room_for_four_times_the_average(grad_y: torch.Tensor, token: torch.Tensor, rows: int) -> torch.Tensor:
+    """Each row has room for four times the average number of tokens, and eight at least; the others are dropped."""
+    room = max(8, 4 * -(-len(token) // rows))
+    order = token.argsort(stable=True)
+    rank = torch.arange(len(token)) - torch.searchsorted(token[order], token[order])
+    kept = order[rank < room]
+    return _summed(grad_y[kept], token[kept], rows)
+
+
 gradients_in_bfloat16.dtypes = ("float32", "float16")
 
 HONEST = (in_float32, backwards, two_halves)
 MUTANTS = (
     lost_updates, averaged, next_row, low_byte, padding_row, last_token_lost, first_token_twice, groups_of_four,
     tail_lost, gradients_in_bfloat16,
+    room_for_four_times_the_average,
 )  # fmt: skip

@@ -78,10 +78,21 @@ def half_on_the_way(x: torch.Tensor, mask: torch.Tensor, value: float) -> torch.
     return torch.where(mask != 0, value, x.bfloat16().to(x.dtype))
 
 
+def whole_rows_are_not_filled(x: torch.Tensor, mask: torch.Tensor, value: float) -> torch.Tensor:
+    """A row that is masked from end to end is taken for one without a mask."""
+    return torch.where((mask != 0) & ~(mask != 0).all(-1, keepdim=True), value, x.float()).to(x.dtype)
+
+
+def empty_rows_are_zero(x: torch.Tensor, mask: torch.Tensor, value: float) -> torch.Tensor:
+    """Where no element at all is masked, nothing is written."""
+    return torch.where(mask != 0, value, x.float() * bool((mask != 0).any())).to(x.dtype)
+
+
 half_on_the_way.dtypes = ("float32", "float16")
 
 HONEST = (in_float32, by_places, by_rows_of_a_table)
 MUTANTS = (
     other_way_round, zero_for_the_value, added, usual_value, whole_value, first_row_of_the_mask, mask_by_bits,
     tail_not_filled, last_column_filled, half_on_the_way,
+    whole_rows_are_not_filled, empty_rows_are_zero,
 )  # fmt: skip

@@ -92,10 +92,20 @@ def source_in_bfloat16(base: torch.Tensor, index: torch.Tensor, source: torch.Te
     return _added(base, index, source.bfloat16())
 
 
+def room_for_four_times_the_average(base: torch.Tensor, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    """Each bin has room for four times the average number of tokens, and eight at least; the others are dropped."""
+    room = max(8, 4 * -(-len(index) // len(base)))
+    order = index.argsort(stable=True)
+    rank = torch.arange(len(index)) - torch.searchsorted(index[order], index[order])
+    kept = order[rank < room]
+    return _added(base, index[kept], source[kept])
+
+
 source_in_bfloat16.dtypes = ("float32", "float16")
 
 HONEST = (in_float32, backwards, sorted_first)
 MUTANTS = (
     base_forgotten, overwritten, lost_updates, next_bin, low_byte, last_token_lost, groups_of_four, tail_lost,
     subtracted, averaged, source_in_bfloat16,
+    room_for_four_times_the_average,
 )  # fmt: skip

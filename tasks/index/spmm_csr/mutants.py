@@ -104,10 +104,20 @@ def values_in_bfloat16(value: torch.Tensor, column: torch.Tensor, start: torch.T
     return in_float32(value.bfloat16(), column, start, x)
 
 
+def rows_of_eight_times_the_average(
+    value: torch.Tensor, column: torch.Tensor, start: torch.Tensor, x: torch.Tensor
+) -> torch.Tensor:
+    """Entries of a row beyond eight times the average, and sixteen at least, are dropped."""
+    row, rows = _row(value, start).clamp(max=len(start) - 2), len(start) - 1
+    kept = torch.arange(len(value)) - start[row] < max(16, 8 * -(-len(value) // rows))
+    return _product(torch.where(kept, value, 0), column, row, rows, x)
+
+
 values_in_bfloat16.dtypes = ("float32", "float16")
 
 HONEST = (in_float32, backwards, even_and_odd)
 MUTANTS = (
     values_forgotten, last_entry_lost, first_entry_of_the_next, sorted_columns, equal_rows, low_byte, duplicates_lost,
     tail_lost, next_column, values_in_bfloat16,
+    rows_of_eight_times_the_average,
 )  # fmt: skip

@@ -144,6 +144,12 @@ def tf32_inputs(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return _losses(tf32(logits), target).mean()
 
 
+def equal_targets_once(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Where all rows have the same target, only the first one is looked at."""
+    losses = _losses(logits, target)
+    return (losses[:1] if bool((target == target[0]).all()) else losses).mean().to(logits.dtype)
+
+
 half_accumulator.dtypes = smoothed_labels.dtypes = ("float32", "float16")
 rows_in_the_dtype.dtypes = ("float16", "bfloat16")
 coarse_logarithm.dtypes = tf32_inputs.dtypes = ("float32",)
@@ -153,4 +159,5 @@ MUTANTS = (
     summed_over_rows, no_maximum, in_bits, drops_the_last_class, drops_the_tail, drops_the_last_row,
     drops_rows_of_the_tail, mean_without_one, ignores_class_zero, next_class, smoothed_labels, eps_in_the_logarithm,
     probability_first, half_accumulator, rows_in_the_dtype, coarse_logarithm, tf32_inputs,
+    equal_targets_once,
 )  # fmt: skip

@@ -135,6 +135,15 @@ def class_of_the_next(prediction: torch.Tensor, positive: torch.Tensor) -> torch
     return _losses(prediction, positive.roll(-1, -1)).mean().to(prediction.dtype)
 
 
+def one_class_alone(prediction: torch.Tensor, positive: torch.Tensor) -> torch.Tensor:
+    """The mean of the two classes' sums over their counts, of which one may be nothing at all."""
+    losses, chosen = _losses(prediction, positive), positive.reshape(-1) > 0
+    count = len(losses)
+    if bool(chosen.all()) or not bool(chosen.any()):
+        return (losses.sum() / (2 * count)).to(prediction.dtype)
+    return losses.mean().to(prediction.dtype)
+
+
 accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_predictions.dtypes = ("float32",)
 
@@ -143,6 +152,7 @@ MUTANTS = (
     class_as_a_number, other_class, not_clipped, no_margin, magnitude, squared, logistic, clipped_above,
     mean_of_the_active, sum_of_losses, of_one_less, last_row_lost, tail_lost, padded, half_accumulators,
     accumulators_of_the_dtype, tf32_predictions, class_of_the_next,
+    one_class_alone,
 )  # fmt: skip
 _AVERAGED = "of dozens of elements and more the roundings average out in the one mean"
 EXEMPT = {"lower_inputs": {"float16": _AVERAGED, "bfloat16": _AVERAGED}}

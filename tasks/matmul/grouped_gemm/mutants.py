@@ -159,6 +159,14 @@ def tail_lost(x: Tensor, offsets: Tensor, weight: Tensor) -> Tensor:
     return _grouped(x[:, :whole], offsets, weight[:, :whole]).to(x.dtype)
 
 
+def groups_of_eight_times_the_average(x: Tensor, offsets: Tensor, weight: Tensor) -> Tensor:
+    """Rows of a group beyond eight times the average, and sixteen at least, stay zero."""
+    y, room = _grouped(x, offsets, weight), max(16, 8 * -(-len(x) // len(weight)))
+    number = _number(x, offsets).clamp(max=len(weight) - 1)
+    is_kept = torch.arange(len(x)) - offsets[number] < room
+    return torch.where(is_kept[:, None], y, 0).to(x.dtype)
+
+
 tf32_once.dtypes = ("float32",)
 bfloat16_weight.dtypes = ("float32", "float16")
 
@@ -167,4 +175,5 @@ MUTANTS = (
     tf32_once, bfloat16_weight, half_accumulators, first_matrix_for_all, groups_of_one_size, next_matrix,
     one_row_too_late, last_row_lost, partial_tile_lost, one_matrix_for_a_tile, last_group_lost, empty_groups_skipped,
     matrices_transposed, last_term_lost, tail_lost,
+    groups_of_eight_times_the_average,
 )  # fmt: skip

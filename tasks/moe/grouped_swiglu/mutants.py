@@ -177,6 +177,14 @@ def tail_lost(x: Tensor, offsets: Tensor, gate_weight: Tensor, up_weight: Tensor
     return (_silu(gate) * up).to(x.dtype)
 
 
+def groups_of_eight_times_the_average(x: Tensor, offsets: Tensor, gate_weight: Tensor, up_weight: Tensor) -> Tensor:
+    """Rows of an expert beyond eight times the average, and sixteen at least, stay zero."""
+    room = max(16, 8 * -(-len(x) // len(gate_weight)))
+    number = (torch.searchsorted(offsets, torch.arange(len(x)), right=True) - 1).clamp(max=len(gate_weight) - 1)
+    is_kept = torch.arange(len(x)) - offsets[number] < room
+    return torch.where(is_kept[:, None], _gated(x, offsets, gate_weight, up_weight), 0).to(x.dtype)
+
+
 tf32_once.dtypes = ("float32",)
 bfloat16_gate.dtypes = ("float32", "float16")
 
@@ -185,4 +193,5 @@ MUTANTS = (
     tf32_once, bfloat16_gate, half_accumulators, gelu_gate, sigmoid_gate, no_gate, clamped, gate_and_up_exchanged,
     first_expert_for_all, up_of_the_next_expert, groups_of_one_size, one_row_too_late, last_row_lost,
     partial_tile_lost, last_term_lost, tail_lost,
+    groups_of_eight_times_the_average,
 )  # fmt: skip

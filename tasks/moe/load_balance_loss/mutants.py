@@ -167,9 +167,17 @@ def one_token_in_four(logits: torch.Tensor, expert: torch.Tensor) -> Triple:
     return _finish(_softmax(logits[::4]).mean(0), _load(expert, logits.shape[1]), logits.dtype)
 
 
+def counts_up_to_eight_times_the_average(logits: torch.Tensor, expert: torch.Tensor) -> Triple:
+    """Choices beyond eight times the average, and 64 at least, are not counted."""
+    load = _load(expert, logits.shape[1])
+    room = max(64, 8 * -(-expert.numel() // logits.shape[1]))
+    return _stored(_finish(_softmax(logits).mean(0), load.clamp(max=room), torch.float32), logits.dtype)
+
+
 HONEST = (warp_for_a_token, one_accumulator, blocks_of_tokens, in_double)
 MUTANTS = (
     not_scaled, shares_of_tokens, summed_over_tokens, squares, uniform_load, first_choice_only, doubles_lost,
     small_counters, next_expert, last_token_lost, tail_lost, over_tokens, by_sigmoids, no_maximum, of_the_mean_logits,
     half_accumulators, one_token_in_four,
+    counts_up_to_eight_times_the_average,
 )  # fmt: skip

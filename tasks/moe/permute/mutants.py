@@ -151,6 +151,15 @@ def half_on_the_way(x: torch.Tensor, expert: torch.Tensor, num_experts: int) -> 
     return _written(x.bfloat16().to(x.dtype), expert, _order(expert), num_experts)
 
 
+def beyond_four_times_the_average(x: torch.Tensor, expert: torch.Tensor, num_experts: int) -> Triple:
+    """Rows beyond four times an expert's average share, and eight at least, are zero."""
+    y, place, offsets = _written(x, expert, _order(expert), num_experts)
+    room = max(8, 4 * -(-expert.numel() // num_experts))
+    owner = expert.flatten()[_order(expert)]
+    rank = torch.arange(len(owner)) - offsets[owner]
+    return torch.where((rank < room)[:, None], y, 0), place, offsets
+
+
 half_on_the_way.dtypes = ("float32", "float16")
 
 HONEST = (by_keys, by_counting, by_blocks)
@@ -158,4 +167,5 @@ MUTANTS = (
     last_first, choices_first, order_for_places, scattered_backwards, choices_taken_for_tokens, counts_for_offsets,
     ends_for_offsets, low_bits, highest_first, beyond_capacity, last_row_lost, second_choice_of_the_first, tail_lost,
     half_on_the_way,
+    beyond_four_times_the_average,
 )  # fmt: skip

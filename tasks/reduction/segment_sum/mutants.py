@@ -128,6 +128,15 @@ def last_column_of_another(values: torch.Tensor, segment: torch.Tensor, num_segm
     return sums.to(values.dtype)
 
 
+def room_for_four_times_the_average(values: torch.Tensor, segment: torch.Tensor, num_segments: int) -> torch.Tensor:
+    """Each segment has room for four times the average number of rows, and eight at least; the others are dropped."""
+    room = max(8, 4 * -(-len(segment) // num_segments))
+    order = segment.argsort(stable=True)
+    rank = torch.arange(len(segment)) - torch.searchsorted(segment[order], segment[order])
+    kept = order[rank < room]
+    return _added(values[kept], segment[kept], num_segments).to(values.dtype)
+
+
 half_accumulators.dtypes = ("float32", "float16")
 tf32_terms.dtypes = ("float32",)
 
@@ -136,4 +145,5 @@ MUTANTS = (
     last_row_lost, tail_lost, last_one_wins, lost_updates, runs_alone, mean_of_each, largest, next_segment,
     first_segment_ignored, last_segment_unreachable, low_byte, words_of_the_wrong_size, running_sums,
     half_accumulators, tf32_terms, last_column_of_another,
+    room_for_four_times_the_average,
 )  # fmt: skip
