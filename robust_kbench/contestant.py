@@ -15,7 +15,7 @@ from robust_kbench import languages
 from robust_kbench.baselines import COMPILE
 from robust_kbench.devices import Device
 from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerError
-from robust_kbench.hostile_folders import open_left
+from robust_kbench.hostile_folders import discard, open_left
 from robust_kbench.isolation.compiled import Compiled
 from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.isolation.process import Worker
@@ -45,6 +45,8 @@ class Contestant:
     """Builds for the emulator's checker; None where kernels are not emulated."""
     compiled: Compiled = field(default_factory=Compiled, compare=False)
     """What its workers have compiled so far."""
+    folder: Path | None = field(default=None, compare=False)
+    """All that was built lies there."""
 
     @property
     def abi(self) -> str:
@@ -55,6 +57,11 @@ class Contestant:
     def execution(self) -> Literal["native", "interpreted", "emulated"]:
         """The way in which the kernels run here."""
         return next(iter(self.built.values())).execution
+
+    def discard(self) -> None:
+        """Delete what was built: a large build would else take the room of those that come after it."""
+        if self.folder is not None:
+            discard(self.folder)
 
     def warm_up(self, pool: WarmPool, device: Device, dtype: FloatDType) -> None:
         """See to it that the process is there from which workers of `dtype` start."""
@@ -199,7 +206,10 @@ def build(
     folder: Path,
     stop: compiler.Stop | None = None,
 ) -> Contestant:
-    """Build `submission` for every dtype. Raises BuildError or Unsupported; KeyboardInterrupt when `stop` is set."""
+    """Build `submission` for every dtype in `folder`, which is its own and is deleted where that fails.
+
+    Raises BuildError or Unsupported; KeyboardInterrupt when `stop` is set.
+    """
     stop = stop or compiler.Stop()
 
     def build_one(dtype: FloatDType) -> Built:
@@ -217,12 +227,16 @@ def build(
 
     # Python and a torch extension find out at run time what they are called with.
     distinct = dtypes if submission.abi in ("c", "launch") else dtypes[:1]
-    with ThreadPoolExecutor(_BUILD_THREADS) as threads:
-        try:
-            built = dict(zip(distinct, threads.map(build_one, distinct), strict=True))
-        except KeyboardInterrupt:
-            stop.set()  # the threads would wait for their compilers
-            raise
+    try:
+        with ThreadPoolExecutor(_BUILD_THREADS) as threads:
+            try:
+                built = dict(zip(distinct, threads.map(build_one, distinct), strict=True))
+            except KeyboardInterrupt:
+                stop.set()  # the threads would wait for their compilers
+                raise
+    except BaseException:
+        discard(folder)
+        raise
     every = {dtype: built.get(dtype, built[distinct[0]]) for dtype in dtypes}
     is_emulated = built[distinct[0]].execution == "emulated"
-    return Contestant(name, submission, every, task.precision, instrument if is_emulated else None)
+    return Contestant(name, submission, every, task.precision, instrument if is_emulated else None, folder=folder)

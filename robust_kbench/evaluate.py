@@ -194,6 +194,7 @@ class _Run:
         self._seen: list[Observation] = []
         self._spots: Schedule | None = None
         self._opening: Opening | None = None
+        self._candidate_built: Contestant | None = None
 
     def record(self) -> RunRecord:
         """Run all stages and write down how they ended."""
@@ -203,13 +204,18 @@ class _Run:
             raise
         except BuildError as error:
             self._end(Status.BUILD_FAILED, str(error), error.log)
+            self._judge_what_was_seen()
         except Unsupported as error:
             self._end(Status.UNSUPPORTED, str(error))
+            self._judge_what_was_seen()
         except Exception as error:
             detail = "" if isinstance(error, KBenchError) else traceback.format_exc()
             self._end(Status.HARNESS_ERROR, f"{type(error).__name__}: {error}", detail)
             with contextlib.suppress(Exception):
                 self._judge_what_was_seen()
+        finally:
+            if self._candidate_built is not None:
+                self._candidate_built.discard()
         return self._write_down()
 
     def abandoned(self, reason: str) -> RunRecord:
@@ -218,7 +224,7 @@ class _Run:
         return self._write_down()
 
     def _judge_what_was_seen(self) -> None:
-        """Let wrong answers, and what guards object to, stand in spite of an error of ours that came after them."""
+        """Let wrong answers, and what guards object to, stand in spite of what ended the evaluation after them."""
         searched = self._outcome.search.minimal if self._outcome.search else None
         cases = [*self._outcome.cases, *([searched] if searched else [])]
         if any(case.status not in ("passed", "not_checked") for case in cases):
@@ -260,9 +266,12 @@ class _Run:
 
     def _candidate(self) -> Contestant:
         if self._built is not None:
-            return self._built.result()
-        scratch = self._pool.scratch()
-        return build(CANDIDATE, self._submission, self._task.spec, self._dtypes, self._device, scratch)
+            found = self._built.result()
+        else:
+            scratch = self._pool.scratch()
+            found = build(CANDIDATE, self._submission, self._task.spec, self._dtypes, self._device, scratch)
+        self._candidate_built = found
+        return found
 
     def _draw(self, candidate: Contestant) -> Suite:
         suite = draw_suite(

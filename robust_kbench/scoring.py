@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from robust_kbench.schema.record import CANDIDATE, RunRecord, Timing
+from robust_kbench.schema.record import CANDIDATE, EAGER, REFERENCE, RunRecord, Timing
 from robust_kbench.schema.task import FloatDType
 from robust_kbench.timing import calibration, statistics
 from robust_kbench.timing.calibration import RESOLVED
@@ -62,6 +62,12 @@ class CaseScore:
     def verdict(self) -> Verdict:
         """Faster, same, slower, or ambiguous."""
         return self.speedup.verdict(self.margin)
+
+    @property
+    def over_plain(self) -> Ratio | None:
+        """Against plain PyTorch: its operator or what that stands for, whichever is faster; None without eager."""
+        plain = [self.speedups[name] for name in (EAGER, REFERENCE) if name in self.speedups]
+        return min(plain, key=lambda each: each.value) if EAGER in self.speedups else None
 
     @property
     def floor_share(self) -> float | None:

@@ -15,6 +15,7 @@ from torch._dynamo.testing import CompileCounter
 from robust_kbench.baselines import COMPILE, baselines_for
 from robust_kbench.cases.suite import BUDGETS, draw_suite
 from robust_kbench.cases.values import make_inputs
+from robust_kbench.errors import SpecError
 from robust_kbench.registry import load_task, task_names
 from robust_kbench.schema.record import OPERATOR, Tier
 
@@ -25,7 +26,8 @@ COUNT = {"dtype": "int64", "role": "scalar", "choices": [2, 3], "between": [2, 2
 @pytest.mark.parametrize(
     ("task", "tier", "names"),
     [
-        ("activation/softmax", "quick", ["eager"]),
+        ("activation/softmax", "quick", ["eager", "reference"]),
+        ("activation/swiglu", "quick", ["eager"]),
         ("activation/softmax", "full", ["eager", "reference", "compile"]),
         ("activation/swiglu", "full", ["eager", "compile"]),
         ("scan/cumsum", "quick", ["eager", "float32_inside"]),
@@ -62,7 +64,15 @@ def test_an_operator_answers_in_every_dtype_as_the_reference_does(task: str) -> 
             for name in ("reference", spec.baselines[OPERATOR].partition("::")[2])
         )
         pairs = zip(*((each if isinstance(each, tuple) else (each,)) for each in (due, answer)), strict=True)
-        assert all((one.shape, one.dtype) == (other.shape, other.dtype) for one, other in pairs), dtype
+        for one, other in pairs:
+            assert (one.shape, one.dtype) == (other.shape, other.dtype), dtype
+            assert float((one.double() - other.double()).norm()) <= 0.1 * float(one.double().norm()), dtype
+
+
+@pytest.mark.parametrize("name", ["eager", "reference", "compile", "control", "candidate"])
+def test_a_task_gives_no_baseline_a_name_that_is_taken(name: str) -> None:
+    with pytest.raises(SpecError, match=f"'{name}' is there already"):
+        load_made_task(SCALED, inputs={"x": {"shape": ["rows"]}}, baselines={name: "reference.py::reference"})
 
 
 SCALED = """

@@ -148,8 +148,25 @@ def test_in_records_of_before_the_decomposition_was_called_eager_and_the_operato
         "eager": 2, "reference": 4, "compile": 3,
     }  # fmt: skip
     assert of_before.cases[0].speedups == of_now.cases[0].speedups
+    assert [each.cases[0].over_plain for each in (of_before, of_now)] == [of_now.cases[0].speedups["eager"]] * 2
     assert of_before.margin == of_now.margin == pytest.approx(0.01)  # each control beside its equal
     assert (of_before.fastest, round(of_before.cases[0].medians_us["eager"])) == ("eager", 200)
+
+
+def test_an_operator_that_is_slower_than_what_it_stands_for_flatters_nobody() -> None:
+    slow = score_case(timing(session(candidate=100_000, eager=700_000, reference=100_000, control=700_000)))
+    assert (slow.fastest, slow.over_plain) == ("reference", slow.speedups["reference"])
+    assert slow.verdict != "faster"
+
+
+def test_names_of_now_and_of_before_are_not_mixed() -> None:
+    mixed = timing(session(candidate=100_000, eager=400_000, functional=200_000, reference=50_000))
+    with pytest.raises(ValueError, match="beside those of 'functional'"):
+        score_case(mixed)
+    lost = timing(
+        session(candidate=100_000, eager=400_000, functional=200_000), session(candidate=100_000, eager=400_000)
+    )
+    assert set(score_case(lost).speedups) == {"reference"}  # what is eager in both is the decomposition
 
 
 def test_the_noise_of_one_case_is_the_margin_of_all() -> None:

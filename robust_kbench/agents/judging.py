@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from robust_kbench.agents.archive import Judged
 from robust_kbench.errors import UsageError
-from robust_kbench.schema.record import CANDIDATE, EAGER, RunRecord, Status, Tier
+from robust_kbench.schema.record import CANDIDATE, RunRecord, Status, Tier
 from robust_kbench.schema.submission import MAX_FILE_BYTES, Language, Submission
 from robust_kbench.side_by_side import end_with_parent
 
@@ -200,13 +200,13 @@ def verdict(record: RunRecord) -> Judged:
 
 
 def _timed(record: RunRecord, findings: tuple[str, ...]) -> Judged:
-    """Speed against eager PyTorch over all timed cases and dtypes: geometric means, of the intervals' bounds too."""
+    """Speed against plain PyTorch over all timed cases and dtypes: geometric means, of the intervals' bounds too."""
     from robust_kbench.scoring import geometric_mean, score
 
     cases = [case for each in score(record).values() for case in each.cases]
-    if any(EAGER not in case.speedups for case in cases):
+    ratios = [each for case in cases if (each := case.over_plain) is not None]
+    if len(ratios) < len(cases):
         return Judged("harness", log="right, but eager PyTorch was lost beside it", findings=findings, is_ours=True)
-    ratios = [case.speedups[EAGER] for case in cases]
     value, low, high = (
         geometric_mean([getattr(ratio, bound) for ratio in ratios]) for bound in ("value", "low", "high")
     )

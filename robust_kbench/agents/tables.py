@@ -82,8 +82,8 @@ def _parts(
         )
     yield (
         "Speedups are over eager PyTorch in the final judging, with 95 % intervals by bootstrap over tasks and seeds. "
-        "`on the way`: the best speedup that a run had in the middle of its search. `gap`: the search's speedup over "
-        "the final one. `right` and `built` are shares of all candidates.\n"
+        "`on the way`: the best speedup that a run had in the middle of its search, over what it was shown. `gap`: the "
+        "search's speedup over the final one. `right` and `built` are shares of all candidates.\n"
     )
     yield comparison.to_markdown(comparison.aggregate(summaries))
     if best := _best_of_tasks(summaries):

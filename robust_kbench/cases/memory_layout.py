@@ -18,7 +18,8 @@ def laid_out(task: Task, layout: Layout, inputs: Inputs) -> Inputs:
 
 def _laid_out(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
     if layout == "expanded":
-        return tensor[:1].expand_as(tensor)
+        repeated = tensor[:1].expand_as(tensor)  # of rows that differ, as nearby values do, it would be another tensor
+        return repeated if torch.equal(repeated, tensor) else tensor
     shape = tuple(tensor.shape)
     room = tensor.new_zeros(layouts.spread(shape, layout))
     return room.as_strided(shape, layouts.strides(shape, layout)).copy_(tensor)

@@ -14,6 +14,7 @@ from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.checking import repetition, undefined
 from robust_kbench.contestant import Contestant
 from robust_kbench.emulation import Mode
+from robust_kbench.errors import BuildError, Unsupported
 from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.languages.built import Built
 from robust_kbench.oracle.properties import Relation
@@ -157,7 +158,13 @@ class Attempt:
         is_explained = any(observation.defects for observation in self.seen)
         is_small = emulation.is_small(case_footprint(self._task, self._case))
         if (not self.is_right and not is_explained) or (searches_defects and is_small):
-            yield instrument(self._case.dtype), emulation.under_checker(self._case)
+            try:
+                checked = instrument(self._case.dtype)
+            except (BuildError, Unsupported):
+                if self.is_right:
+                    raise
+                return  # what is wrong stays wrong without an explanation: a source can tell the checker's build
+            yield checked, emulation.under_checker(self._case)
 
     def _run(self, built: Built, mode: Mode | None) -> None:
         observation = self._call(self.inputs, built, mode)

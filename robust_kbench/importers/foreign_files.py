@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from robust_kbench.errors import SpecError
 from robust_kbench.importers.description import Unread
+from robust_kbench.schema.documents import printable
 
 MAX_SOURCE_BYTES = 1 << 20
+_LONGEST_PATH = 900  # a record has room for a thousand characters
 Item = TypeVar("Item")
 
 
@@ -23,11 +26,13 @@ def read_each(
     """
     for path in files:
         try:
+            if not str(path).isprintable() or len(str(path)) > _LONGEST_PATH:
+                raise SpecError(f"{path}: its path is too long, or no text; rename it")
             found = list(read(path))
         except SpecError as error:
             if unread is None:
                 raise
-            unread.append(Unread(str(path), str(error).removeprefix(f"{path}: ")))
+            unread.append(Unread(printable(str(path))[:_LONGEST_PATH], str(error).removeprefix(f"{path}: ")))
         else:
             yield from found
 
@@ -72,8 +77,8 @@ def parse_json(text: str, where: str) -> Any:
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"duplicate key {next(name for name in names if names.count(name) > 1)!r:.80}")
+        double = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"duplicate key {double!r:.80}")
     return found
 
 

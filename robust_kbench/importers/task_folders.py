@@ -41,7 +41,7 @@ class Configurations(Strict):
         single = itertools.product(self.single_init_configs, self.single_input_configs, self.single_shared_configs)
         multi = itertools.product(self.multi_init_configs, self.multi_input_configs, self.multi_shared_configs)
         found: list[tuple[Options, Options]] = []
-        for init, inputs, shared in itertools.islice((*single, *multi), _MOST_CONFIGURATIONS):
+        for init, inputs, shared in itertools.islice(itertools.chain(single, multi), _MOST_CONFIGURATIONS):
             pair = {**inputs, **shared}, {**init, **shared}
             if (any(pair) or not found) and pair not in found:  # an empty one stands for the defaults
                 found.append(pair)

@@ -81,8 +81,8 @@ def panels(record: RunRecord, floors_us: Mapping[CaseKey, float] | None = None) 
 def _decode(timing: Timing) -> SessionsUs:
     """Samples in microseconds, none below the clock's step, as no logarithm takes zero."""
     sessions = [
-        {name: [max(ns, 1) / 1e3 for ns in decode_samples(text)] for name, text in session.named.items()}
-        for session in timing.sessions
+        {name: [max(ns, 1) / 1e3 for ns in decode_samples(text)] for name, text in samples.items()}
+        for samples in timing.named
     ]
     for session in sessions:
         if len({len(samples) for samples in session.values()}) > 1:

@@ -123,18 +123,6 @@ class Session(Strict):
     )
 
     @property
-    def named(self) -> dict[str, Base64]:
-        """Samples by the names of now: `eager` is what a user of PyTorch writes."""
-        if OPERATOR not in self.samples:
-            return self.samples
-        return {_BEFORE.get(name, name): samples for name, samples in self.samples.items()}
-
-    @property
-    def controlled(self) -> str:
-        """The contestant, by its name of now, that the control is a second worker of."""
-        return REFERENCE if OPERATOR in self.samples else EAGER
-
-    @property
     def is_quiet(self) -> bool:
         """Whether nobody and nothing else influenced its samples."""
         return self.foreign_load <= MAX_FOREIGN_LOAD and not self.disturbance
@@ -147,6 +135,23 @@ class Timing(Strict):
     dtype: FloatDType
     sessions: tuple[Session, ...]
     floor_us: float | None = Field(default=None, description="no device of this kind can be faster; None if unknown")
+
+    @property
+    def named(self) -> list[dict[str, Base64]]:
+        """Samples of each session by the names of now: `eager` is what a user of PyTorch writes.
+
+        Raises ValueError where names of now and of before are mixed.
+        """
+        if self.controlled == EAGER:
+            return [session.samples for session in self.sessions]
+        if any(REFERENCE in session.samples for session in self.sessions):
+            raise ValueError(f"samples of {REFERENCE!r}, a name of now, beside those of {OPERATOR!r}, one of before")
+        return [{_BEFORE.get(name, name): each for name, each in s.samples.items()} for s in self.sessions]
+
+    @property
+    def controlled(self) -> str:
+        """The contestant, by its name of now, that the control is a second worker of."""
+        return REFERENCE if any(OPERATOR in session.samples for session in self.sessions) else EAGER
 
 
 class Search(Strict):

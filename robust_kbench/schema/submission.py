@@ -48,21 +48,34 @@ _MAX_NAME_BYTES = 255
 _NAME_FOR_COMPILERS = re.compile(r"[\w.+][\w.+-]*")
 """Compilers hand names of files on to a shell, which would take some for commands, or for options."""
 MAX_DEPTH = 8
-_OF_C = (
-    "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi erf erfc erfcinv erfcx erfinv exp "
-    "exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma llrint llround log "
-    "log10 log1p log2 logb lrint lround max min modf nearbyint nextafter norm norm3d norm4d normcdf normcdfinv pow "
-    "rcbrt remainder remquo rhypot rint rnorm round rsqrt scalbln scalbn sin sincos sincospi sinh sinpi sqrt tan "
-    "tanh tgamma trunc y0 y1 yn "
+_OF_MATH = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs "
+    "fdim finite floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 "
+    "log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalbln "
+    "scalbn sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn "
 )
-_TAKEN = frozenset(_OF_C.split()) | {f"{name}f" for name in _OF_C.split()}
-"""Functions of the headers of C and of CUDA: none of that name can be defined with the linkage of C."""
+_OF_CUDA = (
+    "abs cospi erfcinv erfcx erfinv max min norm norm3d norm4d normcdf normcdfinv rcbrt rhypot rnorm rsqrt "
+    "sincospi sinpi "
+)
+_OF_C = (
+    "abort assert calloc clock div exit free labs ldiv llabs main malloc memchr memcmp memcpy memmove memset "
+    "printf putchar puts qsort rand realloc select srand strlen time "
+)
+_TAKEN_BY_C = frozenset(
+    [*_OF_C.split(), *(f"{name}{suffix}" for name in [*_OF_MATH.split(), "abs"] for suffix in ("", "f", "l"))]
+)
+_TAKEN = {
+    "cpp": _TAKEN_BY_C,
+    "cuda": _TAKEN_BY_C | {f"{name}{suffix}" for name in _OF_CUDA.split() for suffix in ("", "f")},
+}
+"""Functions in the headers of C and of CUDA: none of that name can be defined with the linkage of C."""
 
 
 def usual_symbol(task_name: str, language: str) -> str:
     """Name of an entry point where nobody has given another: the task's own, unless a function of C has it."""
     name = task_name.rpartition("/")[2]
-    return f"{name}_kernel" if language in ("cpp", "cuda") and name in _TAKEN else name
+    return f"{name}_kernel" if name in _TAKEN.get(language, ()) else name
 
 
 class SubmissionFile(Strict):
@@ -127,7 +140,7 @@ class SubmissionFile(Strict):
                 f"track custom is for kernels that are launched, of triton or cuda; {self.language} has none"
             )
         symbol = self.entry_point.partition("::")[2]
-        if self.language in ("cpp", "cuda") and self.abi in (None, "c") and symbol in _TAKEN:
+        if self.abi in (None, "c") and symbol in _TAKEN.get(self.language, ()):
             raise ValueError(
                 f"entry_point: {symbol!r} is a function of C or CUDA already; rename it to {symbol}_kernel"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.documents import Strict
@@ -231,6 +231,10 @@ class Property(Strict):
         return self
 
 
+_CONTESTANTS = frozenset({"candidate", "control", "eager", "reference", "compile"})
+"""Names in samples that no task gives."""
+
+
 class Cost(Strict):
     """Work of the op, over axes and `itemsize`: what a call costs, and what no implementation can avoid.
 
@@ -288,6 +292,13 @@ class Task(Strict):
     )
     forward: TaskName | None = Field(default=None, description="of a backward op: the task that it differentiates")
     tags: tuple[Tag, ...] = Field(default=(), description="words to find the task by: `kbench tasks --tag`")
+
+    @field_validator("baselines")
+    @classmethod
+    def _others(cls, baselines: dict[str, str]) -> dict[str, str]:
+        if taken := sorted(_CONTESTANTS & baselines.keys()):
+            raise ValueError(f"{taken[0]!r} is there already, or the submission's; call it otherwise")
+        return baselines
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -7,18 +7,21 @@ each; here all cases of a few records share a dozen of them. Logarithms keep an 
 from __future__ import annotations
 
 import binascii
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain, islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from robust_kbench.schema.record import CANDIDATE, CONTROL, Session, Timing
+from robust_kbench.schema.documents import Base64
+from robust_kbench.schema.record import CANDIDATE, CONTROL, Timing
 from robust_kbench.timing.statistics import FloatArray, Ordered
 
 _SAMPLE_BYTES = 4
 Samples = npt.NDArray[np.uint32]  # nanoseconds
+Session = Mapping[str, Base64]
+"""Samples by contestant."""
 
 
 class Against(NamedTuple):
@@ -35,7 +38,7 @@ class Against(NamedTuple):
 class Measured(NamedTuple):
     """A timed case. `medians_us` are over all sessions; `sessions_ns` has each session's median for every baseline.
 
-    `counts` are the rounds of each session. `control` is what eager PyTorch and its control differ by: a median log
+    `counts` are the rounds of each session. `control` is what two equal workers of PyTorch differ by: a median log
     ratio for each session, none where no control ran.
     """
 
@@ -61,10 +64,10 @@ def measured(timings: Sequence[Timing]) -> list[Measured]:
     """
     alike: dict[tuple[tuple[str, ...], str], list[int]] = {}
     for number, timing in enumerate(timings):
-        alike.setdefault(_names(timing.sessions), []).append(number)
+        alike.setdefault((_names(timing.named, timing.controlled), timing.controlled), []).append(number)
     found: dict[int, Measured] = {}
     for (names, controlled), numbers in alike.items():
-        cases = [timings[number].sessions for number in numbers]
+        cases = [timings[number].named for number in numbers]
         found |= zip(numbers, _measured(names, controlled, cases), strict=True)
     return [found[number] for number in range(len(timings))]
 
@@ -120,7 +123,7 @@ def _against(quotients: FloatArray, counts: Sequence[Sequence[int]]) -> list[lis
 
 def _decoded(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> tuple[Samples, list[list[int]]]:
     """A row of samples for each name, case after case and session after session; and the rounds of each session."""
-    found = [session.named for sessions in cases for session in sessions]
+    found = [samples for sessions in cases for samples in sessions]
     rows = [_bytes_of([samples[name] for samples in found]) for name in names]
     counts = iter(_rounds([list(map(len, row)) for row in rows]))
     samples = np.frombuffer(b"".join(chain.from_iterable(rows)), dtype="<u4").reshape(len(names), -1)
@@ -132,23 +135,19 @@ def _bytes_of(row: Sequence[str | bytes]) -> list[bytes]:
     return [each if isinstance(each, bytes) else binascii.a2b_base64(each, strict_mode=True) for each in row]
 
 
-def _names(sessions: Sequence[Session]) -> tuple[tuple[str, ...], str]:
-    """Names of what is scored, and of the contestant that the control is a second worker of.
-
-    The candidate comes first, then every baseline that no session lacks, then the control where it has a use.
-    """
+def _names(sessions: Sequence[Session], controlled: str) -> tuple[str, ...]:
+    """Who is scored: the candidate, then every baseline that no session lacks, then the control where it has a use."""
     if not sessions:
         raise ValueError("no sessions")
-    names = sessions[0].named.keys()
-    alike = all(each.samples.keys() == sessions[0].samples.keys() for each in sessions)
-    shared = names if alike else names & set.intersection(*[set(each.named) for each in sessions])
+    names = sessions[0].keys()
+    alike = all(each.keys() == names for each in sessions)
+    shared = names if alike else names & set.intersection(*map(set, sessions))
     baselines = [name for name in names if name in shared and name not in (CANDIDATE, CONTROL)]
     if CANDIDATE not in shared:
         raise ValueError("a session has no samples of the candidate")
     if not baselines:
         raise ValueError("no baseline has samples in every session")
-    controlled = sessions[0].controlled
-    return (CANDIDATE, *baselines, *([CONTROL] if CONTROL in shared and controlled in baselines else [])), controlled
+    return (CANDIDATE, *baselines, *([CONTROL] if CONTROL in shared and controlled in baselines else []))
 
 
 def _rounds(sizes: Sequence[list[int]]) -> list[int]:

@@ -36,6 +36,7 @@ extern "C" void rmsnorm(
     if (rows * cols > 0) normalise<<<rows, 128, 0, stream>>>(x, weight, y, cols);
 }
 """
+_REFUSES_THE_CHECKER = "#ifdef __SANITIZE_THREAD__\n#error not with the checker\n#endif\n"
 SEED = 20
 CASE = Case(axes={"rows": 15, "cols": 847}, dtype="float32", seed=SEED)  # every thread has work
 
@@ -211,3 +212,12 @@ def test_a_read_beyond_a_tensor_of_the_extension_is_found(evaluator: Evaluator, 
     assert record.status is Status.REJECTED
     assert record.findings[0].evidence["kind"] == "out_of_bounds_global"
     assert record.findings[0].evidence["line"] == line_of("rsqrtf(", broken)
+
+
+def test_a_source_that_does_not_build_for_the_checker_is_as_wrong_as_it_was(
+    evaluator: Evaluator, submit: Submit
+) -> None:
+    wrong = _REFUSES_THE_CHECKER + KERNEL.replace("1e-6f", "0.5f")
+    record = evaluator.evaluate(submit(wrong, language="cuda", abi="c"), tier="quick", case=CASE)
+    assert record.status is Status.INCORRECT, record.reason
+    assert [case.status for case in record.cases] == ["incorrect"]

@@ -31,6 +31,30 @@ def test_problems_of_kernelbench_are_found_by_level_and_number(tmp_path: Path) -
     assert [each.request.name for each in kernelbench.find(tmp_path, "level2")] == ["kernelbench_level2/p001_a_b"]
 
 
+@pytest.mark.parametrize("name", ["1_\udcff.py", "/".join(["d" * 200] * 5) + "/1_long.py"], ids=["bytes", "long"])
+def test_a_path_that_no_record_can_hold_costs_only_its_problem(tmp_path: Path, name: str) -> None:
+    for place in (name, "2_Honest.py"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(foreign.AFFINE)
+    unread: list[Unread] = []
+    found = kernelbench.find(tmp_path, unread=unread)
+    assert [each.request.name for each in found] == ["kernelbench/p002_honest"]
+    assert ["its path is too long, or no text" in each.error for each in unread] == [True]
+    assert all(each.place.encode() for each in unread)
+
+
+def test_configurations_are_counted_and_not_multiplied_out() -> None:
+    many: tuple[dict[str, str], ...] = ({},) * 2000
+    data = {f"{kind}_{what}_configs": many for kind in ("single", "multi") for what in ("input", "init", "shared")}
+    assert parse(task_folders.Configurations, data, "config.json").pairs() == [({}, {})]
+
+
+def test_a_key_that_comes_twice_among_many_is_found_at_once() -> None:
+    text = "{" + ", ".join(f'"{number}": 0' for number in range(60_000)) + ', "59999": 1}'
+    with pytest.raises(SpecError, match="duplicate key '59999'"):
+        parse_json(text, "x.json")
+
+
 def test_a_single_file_is_a_problem_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(foreign.AFFINE)
     (found,) = kernelbench.find(tmp_path / "mine.py")

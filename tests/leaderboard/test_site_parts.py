@@ -18,7 +18,7 @@ from robust_kbench.leaderboard.site import cases, charts, entries, paths, redtea
 from robust_kbench.leaderboard.site.charts import Estimate, Line
 from robust_kbench.redteam.report import COLUMNS
 from robust_kbench.registry import read_submission
-from robust_kbench.schema.record import Session, encode_samples
+from robust_kbench.schema.record import encode_samples
 
 RECORDS = list(BOARD)
 
@@ -98,7 +98,7 @@ def test_quantiles_are_those_of_numpy(count: int) -> None:
 
 def test_the_candidate_comes_first_and_the_control_last() -> None:
     samples = {name: encode_samples([10, 20]) for name in ("control", "zeta", "candidate", "eager")}
-    found = spreads.of_session(Session(samples={**samples, "gone": ""}, foreign_load=0.0))
+    found = spreads.of_session({**samples, "gone": ""})
     assert list(found) == ["candidate", "eager", "zeta", "control"]
 
 

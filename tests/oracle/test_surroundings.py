@@ -127,6 +127,15 @@ def test_values_stay_the_same_wherever_they_lie(layout: Layout) -> None:
     assert (moved is given) == (layout in DENSE)
 
 
+@pytest.mark.parametrize("layout", ["contiguous", "offset", "transposed", "strided", "expanded", "pitched"])
+def test_no_layout_makes_other_values_of_rows_that_differ(layout: Layout) -> None:
+    """Values near those of an expanded case differ from row to row: PyTorch was said to err by ten per cent there."""
+    inputs = {"x": {"shape": ["rows", "cols"], "layouts": list(dict.fromkeys(["contiguous", layout]))}}
+    task = load_made_task(ERRING, inputs={**inputs, "weight": {"shape": ["cols"]}})
+    given = _inputs(5, 7, torch.float32)
+    assert torch.equal(laid_out(task.spec, layout, given).tensors["x"], given.tensors["x"])
+
+
 def _condition(source: str, x: torch.Tensor) -> torch.Tensor:
     """Per row of `x`: [rows, cols] -> y: [rows], or [rows, cols] where the op is elementwise."""
     task = load_made_task(source, outputs={"y": {"shape": ["rows"], "compare": "ulp"}})

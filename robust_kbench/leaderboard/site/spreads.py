@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from robust_kbench.leaderboard.site.charts import Spread
-from robust_kbench.schema.record import CANDIDATE, CONTROL, Session, Timing, decode_samples
+from robust_kbench.schema.record import CANDIDATE, CONTROL, Timing, decode_samples
 
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -23,12 +23,12 @@ def spread(samples_ns: Sequence[int]) -> Spread:
     return Spread((found[0], found[1], found[2], found[3], found[4]), len(ordered))
 
 
-def of_session(session: Session) -> dict[str, Spread]:
-    """By contestant, the candidate first and the control last; who has no samples is left out.
+def of_session(samples: Mapping[str, str]) -> dict[str, Spread]:
+    """Of the samples of a session (see Timing.named) by contestant, the candidate first and the control last.
 
+    Who has no samples is left out.
     Raises ValueError for damaged samples.
     """
-    samples = session.named
     decoded = {name: decode_samples(samples[name]) for name in sorted(samples, key=_order)}
     return {name: spread(samples) for name, samples in decoded.items() if samples}
 
@@ -36,8 +36,8 @@ def of_session(session: Session) -> dict[str, Spread]:
 def of_timing(timing: Timing) -> dict[str, Spread]:
     """By contestant, over all sessions. Raises ValueError for damaged samples."""
     together: dict[str, list[int]] = {}
-    for session in timing.sessions:
-        for name, text in session.named.items():
+    for samples in timing.named:
+        for name, text in samples.items():
             together.setdefault(name, []).extend(decode_samples(text))
     return {name: spread(together[name]) for name in sorted(together, key=_order) if together[name]}
 

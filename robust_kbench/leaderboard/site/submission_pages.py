@@ -204,8 +204,8 @@ def _spread(timing: Timing) -> tuple[charts.Figure | None, str]:
     try:
         sessions = {
             f"session {place}": found
-            for place, session in enumerate(timing.sessions, start=1)
-            if (found := spreads.of_session(session))
+            for place, samples in enumerate(timing.named, start=1)
+            if (found := spreads.of_session(samples))
         }
     except ValueError:
         return None, ""
@@ -214,7 +214,7 @@ def _spread(timing: Timing) -> tuple[charts.Figure | None, str]:
     calls = sum(each[CANDIDATE].count for each in sessions.values() if CANDIDATE in each)
     has_control = any(CONTROL in each for each in sessions.values())
     words = f"Times of {timing.dtype} {bound(timing.axes)}: {calls} calls of the candidate in {len(sessions)} sessions"
-    more = "; the control is a second worker of eager PyTorch" if has_control else ""
+    more = f"; the control is a second worker of `{timing.controlled}`" if has_control else ""
     medians = ", ".join(f"{name} {micro(value)}" for name, value in _medians(sessions).items())
     figure = charts.boxes(sessions, floor_us=timing.floor_us)
     return figure, f"{words}. Medians: {medians}. Whiskers reach from 5 to 95 %{more}."

@@ -11,6 +11,6 @@ def reference(x: torch.Tensor, weight: torch.Tensor, scale: float) -> torch.Tens
     return (x @ weight.T / 2).sum(-1) * scale
 
 
-def functional(x: torch.Tensor, weight: torch.Tensor, scale: float) -> torch.Tensor:
+def by_the_sum_of_weights(x: torch.Tensor, weight: torch.Tensor, scale: float) -> torch.Tensor:
     """The same as a product with the sum of the weights."""
     return torch.mv(x, weight.sum(0)) * (0.5 * scale)

@@ -31,10 +31,13 @@ def functional(
     momentum: float,
     weight_decay: float,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same through PyTorch's own fused step, which writes into its arguments."""
-    new_param, new_buffer = param.clone(), momentum_buffer.clone()
+    """The same through PyTorch's own step, which writes into its arguments; fused but in halves on processors.
+
+    There the fused one is wrong (pytorch/pytorch#191763).
+    """
+    new_param, new_buffer, is_fused = param.clone(), momentum_buffer.clone(), grad.is_cuda or grad.dtype.itemsize == 4
     sgd(
-        [new_param], [grad.clone()], [new_buffer], fused=True, weight_decay=weight_decay, momentum=momentum, lr=lr,
-        dampening=0.0, nesterov=False, maximize=False,
+        [new_param], [grad.clone()], [new_buffer], foreach=False, fused=is_fused, weight_decay=weight_decay,
+        momentum=momentum, lr=lr, dampening=0.0, nesterov=False, maximize=False,
     )  # fmt: skip
     return new_param, new_buffer
