@@ -37,13 +37,17 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "CASE_TIMEOUT_S", {"native": 1.0})
 
 
-def test_a_forged_record_beside_the_source_cannot_be_written(evaluator: Evaluator, submit: Submit) -> None:
-    body = "with open(os.path.join(os.path.dirname(__file__), 'record.json'), 'w') as file: file.write('passed')"
-    record = evaluator.evaluate(submit(python(body)), tier="quick")
-    if "landlock" not in record.isolation:
-        pytest.skip("this kernel has no landlock")
-    assert record.status == "crashed"
-    assert record.reason.startswith("raised PermissionError at kernel.py:6")
+def test_a_forged_record_beside_the_source_is_a_file_of_the_worker_alone(evaluator: Evaluator, submit: Submit) -> None:
+    body = """
+here = os.path.dirname(__file__)
+assert here.startswith(os.environ["HOME"]), here
+with open(f"{here}/record.json", "w") as file:
+    file.write("passed")
+return torch.zeros_like(x)
+"""
+    record = evaluator.evaluate(submit(python(body)), tier="quick", seed=SEED)
+    assert record.status == "incorrect", record.reason
+    assert "got 0, expected" in record.reason
 
 
 def test_forged_records_in_its_own_folder_do_not_help_a_submission(evaluator: Evaluator, submit: Submit) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from robust_kbench.cli.case_text import parse_case
 from robust_kbench.cli.sweep import _numbers
-from robust_kbench.emulator import assembly, ptx_syntax, report
+from robust_kbench.emulator import assembly, report
 from robust_kbench.errors import BuildError, SpecError, Unsupported, UsageError
 from robust_kbench.profiling import nsight, resources, run_time, triton_kernels, vectorisation
 from robust_kbench.redteam import naive_process
@@ -89,21 +89,6 @@ def test_a_line_that_addr2line_cannot_have_printed_leads_nowhere(printed: str, m
     raw: list[dict[str, Any]] = [{"kind": "trap", "message": "", "kernel": "f", "count": 1, "place": {"offset": 5}}]
     (defect,) = report.resolve(raw, Path("kernel.so"), ["k.cu"], lambda _: printed)
     assert (defect.file, defect.line) == ("", 0)
-
-
-@pytest.mark.parametrize("count", [LONG, "x", "100000000", "-1", "513", ""])
-def test_registers_by_the_million_are_no_ptx(count: str) -> None:
-    with pytest.raises(ptx_syntax.PtxSyntaxError, match="at most 512 registers"):
-        ptx_syntax.parse(f".reg .b32 r<{count}>;")
-
-
-def test_registers_are_counted_together() -> None:
-    (first, second) = ptx_syntax.parse(".reg .b32 r<500>; .reg .b32 s<12>;")
-    assert isinstance(first, ptx_syntax.Declaration)
-    assert isinstance(second, ptx_syntax.Declaration)
-    assert (first.names[-1], len(second.names)) == ("r499", 12)
-    with pytest.raises(ptx_syntax.PtxSyntaxError, match="at most 512 registers"):
-        ptx_syntax.parse(".reg .b32 r<500>, s<13>;")
 
 
 def test_an_operand_of_such_a_number_cannot_be_emulated() -> None:

@@ -137,16 +137,16 @@ class Timing(Strict):
     floor_us: float | None = Field(default=None, description="no device of this kind can be faster; None if unknown")
 
     @property
-    def named(self) -> list[dict[str, Base64]]:
+    def named(self) -> tuple[dict[str, Base64], ...]:
         """Samples of each session by the names of now: `eager` is what a user of PyTorch writes.
 
         Raises ValueError where names of now and of before are mixed.
         """
         if self.controlled == EAGER:
-            return [session.samples for session in self.sessions]
+            return tuple(session.samples for session in self.sessions)
         if any(REFERENCE in session.samples for session in self.sessions):
             raise ValueError(f"samples of {REFERENCE!r}, a name of now, beside those of {OPERATOR!r}, one of before")
-        return [{_BEFORE.get(name, name): each for name, each in s.samples.items()} for s in self.sessions]
+        return tuple({_BEFORE.get(name, name): each for name, each in s.samples.items()} for s in self.sessions)
 
     @property
     def controlled(self) -> str:
