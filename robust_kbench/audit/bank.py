@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from robust_kbench.cases import layouts
 from robust_kbench.errors import SpecError
 from robust_kbench.registry import LoadedTask
 
@@ -36,7 +37,10 @@ class Member:
 
 @dataclass(frozen=True)
 class Bank:
-    """The variants of one task. `exempt`: wrong variant -> dtype -> why it is indistinguishable there."""
+    """The variants of one task.
+
+    `exempt`: wrong variant -> dtype, or "dtype in layout" -> why it is indistinguishable there.
+    """
 
     members: tuple[Member, ...] = ()
     exempt: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -93,8 +97,11 @@ def _refuse_doubles(names: list[str], where: str) -> None:
 def _check_exempt(task: LoadedTask, exempt: Any, where: str) -> None:
     """Names are checked later, when the generic variants are known too."""
     for name, reasons in exempt.items():
-        for dtype, reason in reasons.items():
+        for place, reason in reasons.items():
+            dtype, _, layout = place.partition(" in ")
             if dtype not in task.spec.dtypes:
                 raise SpecError(f"{where}: EXEMPT: {name}: {dtype!r} is no dtype of the task")
+            if layout and layout not in layouts.applicable(task.spec, dense=False):
+                raise SpecError(f"{where}: EXEMPT: {name}: {layout!r} is no layout of the task")
             if len(reason.split()) < 4:
-                raise SpecError(f"{where}: EXEMPT: {name}: {dtype}: say why it is indistinguishable")
+                raise SpecError(f"{where}: EXEMPT: {name}: {place}: say why it is indistinguishable")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from robust_kbench.audit.bank import BANK_FILE, Bank, load_bank
@@ -80,7 +80,7 @@ def examine(
     trial = try_variants(task, dtype, rounds, variants, exempt=reasons, with_peers=with_peers, in_full=in_full)
     drawn = [case for case in trial.cases if case.probe is None]
     thin = _thin(bank) if plan.needs_bank else ()
-    faults = [*thin, *ailments(task, drawn), *wrong_gradients(task, drawn), *_faults(trial, reasons)]
+    faults = [*thin, *ailments(task, drawn), *wrong_gradients(task, drawn), *_faults(trial, reasons, bank.exempt)]
     return Examination(trial, tuple(faults), reasons, in_full)
 
 
@@ -106,14 +106,14 @@ def _thin(bank: Bank) -> Iterator[str]:
         )
 
 
-def _faults(trial: Trial, reasons: Mapping[str, str]) -> Iterator[str]:
+def _faults(trial: Trial, reasons: Mapping[str, str], exempt: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for tally in trial.of("honest"):
         for outcome in tally.refused[:1]:
             case = trial.cases[outcome.case]
             yield f"honest {tally.name} is refused at {case}, seed {case.seed}: {outcome.reason}"
     for tally in trial.of("non-answer", "mutant"):
         if tally.name not in reasons:
-            yield from _survival(trial, tally)
+            yield from _survival(trial, tally, exempt.get(tally.name, {}))
     for tally in trial.tallies:
         if trial.is_idle(tally) and tally.kind == "non-answer":
             yield f"{tally.name} is always the right answer, so the task measures nothing; {tally.description}"
@@ -126,10 +126,14 @@ def _faults(trial: Trial, reasons: Mapping[str, str]) -> Iterator[str]:
             yield f"EXEMPT names {tally.name}, but it can be told apart: {figures(trial, tally)}"
 
 
-def _survival(trial: Trial, tally: Tally) -> Iterator[str]:
+def _survival(trial: Trial, tally: Tally, excused: Collection[str]) -> Iterator[str]:
+    """`excused`: "dtype in layout", where PyTorch itself errs by as much; held to its figures as any exemption is."""
+    is_alike = trial.median_ratio(tally) <= _ALIKE * trial.median_honest(tally)
     if not tally.refused:
         yield f"{tally.kind} {tally.name} passes: {figures(trial, tally)}; {tally.description}"
-    elif passed := trial.layouts_passed(tally):
+    elif passed := [
+        layout for layout in trial.layouts_passed(tally) if not (is_alike and f"{trial.dtype} in {layout}" in excused)
+    ]:
         yield f"{tally.kind} {tally.name} passes in layout {', '.join(passed)}: {figures(trial, tally)}"
 
 

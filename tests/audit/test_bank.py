@@ -40,6 +40,10 @@ def test_an_attribute_keeps_a_variant_to_some_dtypes(tmp_path: Path) -> None:
         ("def f(x, weight): 'y'\nHONEST = (f,)\nMUTANTS = (f,)", "f stands twice in the bank"),
         (BANK + "squared.dtypes = ('float64',)", "squared.dtypes: 'float64' is no dtype of the task"),
         (BANK + "EXEMPT = {'squared': {'float64': 'it is not of this task'}}", "'float64' is no dtype of the task"),
+        (
+            BANK + "EXEMPT = {'squared': {'float16 in spirals': 'it is lost there'}}",
+            "'spirals' is no layout of the task",
+        ),
         (BANK + "EXEMPT = {'squared': {'float16': 'because'}}", "squared: float16: say why it is indistinguishable"),
     ],
 )

@@ -271,3 +271,8 @@ MUTANTS = (
     second_mean_added, third_beta_left_out, second_gamma_left_out, norms_swapped, no_root, eps_of_another, mirrored,
     turned, corner_tap_lost, filter_of_the_next_channel, last_hidden_lost, margin_of_the_offset,
 )  # fmt: skip
+EXEMPT = {
+    "lower_var1": {
+        "float16 in strided": "PyTorch's own convolution of strided halves errs 1.6 times as much, and is allowed to"
+    }
+}
