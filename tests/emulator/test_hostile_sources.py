@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import sys
 import time
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def test_what_our_own_code_stumbles_over_does_not_build(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("process", ["ctypes.string_at(0)", "os._exit(3)", "os._exit(0)"])
 def test_a_process_that_dies_is_a_failed_build(process: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = ["python3", "-c", f"import ctypes, os; print('at the end', flush=True); {process}"]
+    command = [sys.executable, "-c", f"import ctypes, os; print('at the end', flush=True); {process}"]
     monkeypatch.setattr(rewriting, "confined_python", lambda *_: command)
     with pytest.raises(BuildError, match=r"ended with exit code \d+: at the end; write"):
         rewritten(tmp_path, "")
