@@ -15,6 +15,7 @@ from robust_kbench.oracle.judgement import Judgement, Standard
 from robust_kbench.oracle.standards import standard_for
 from robust_kbench.oracle.three_metrics import ThreeMetrics
 from robust_kbench.oracle.ulps import Ulps
+from robust_kbench.registry import load_task
 from robust_kbench.schema.task import Task
 
 SEED = {"dtype": "int64", "role": "scalar", "choices": [1, 2]}
@@ -193,3 +194,22 @@ def test_the_sum_of_nothing_is_zero_and_not_what_memory_held() -> None:
     exact = torch.zeros(16, 32, dtype=torch.float64)
     assert _judged(_task(), torch.zeros(16, 32), exact, probe="empty").is_accepted
     assert not _judged(_task(), torch.full((16, 32), torch.nan), exact, probe="empty").is_accepted
+
+
+def test_sums_of_uneven_terms_that_cancel_may_be_off_by_more_of_their_size() -> None:
+    spec = load_task("matmul/matmul").spec
+    axes = {"m": 64, "n": 256, "k": 2048}
+    source = torch.Generator().manual_seed(11)
+    a, b = torch.randn(64, 2048, generator=source), torch.randn(2048, 256, generator=source) - 8.0
+    a[:, :512] *= 4
+    a -= a.mean(1, keepdim=True)
+    exact, one_by_one = a.double() @ b.double(), torch.zeros(64, 256)
+    for left, right in zip(a.T.contiguous(), b, strict=True):
+        one_by_one.addr_(left, right)
+
+    def judged(**case: Any) -> Judgement:
+        made = make_case(axes=axes, dtype="float32", **case)
+        values, native = Inputs({"a": a, "b": b}), {"c": a @ b}
+        return standard_for(spec, "c", made, values, {"c": exact}, native, excuses=False).judge(one_by_one)
+
+    assert judged(distribution="normal").ratio > 1 > judged(distribution="uneven").ratio
