@@ -3,7 +3,8 @@
 identity: one factor is an identity, so that the other comes back: shows rounded inputs. integers: every partial sum is
 exact in whatever order, so that one missing term shows. stall: a large term, then ones that a half accumulator cannot
 add to it, then its opposite. range: rows around a large and a small power of two, where internals of a smaller range
-overflow or vanish. nonfinite: a NaN and infinities in a few places, which must not spread.
+overflow or vanish. blank: rows, channels or samples of zeros among usual ones, as padding leaves them. nonfinite: a
+NaN and infinities in a few places, which must not spread.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Input, Precision, Probe, ProbeValues, Task, shape_of
 
-VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range")
+VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range", "blank")
 """The probes whose values the task declares, input by input."""
 
 _SCALED: tuple[ProbeValues, ...] = ("powers_of_two", "positive_powers", "squarable_powers")
+_BLANK: Mapping[ProbeValues, int] = {"blank_rows": -2, "blank_channels": 1, "blank_samples": 0}
+"""The last axis, or the only one, of which an index has zeros alone."""
+_BLANK_SHARE = 1 / 3
 _ROWS = 3  # one large, one small, one as usual
 _MAGNITUDES = (8, 4, 2, 1)
 _EXCUSED: Mapping[Precision, tuple[Probe, ...]] = {"any_halfacc": ("stall",), "fp8": ("identity", "stall", "range")}
@@ -133,6 +137,8 @@ def _values(
             return _scaled_rows(shape, _exponent(dtype, length, is_positive=True), generator).abs()
         case "squarable_powers":
             return _scaled_rows(shape, _SQUARABLE.get(dtype, _EXPONENT[dtype]), generator)
+        case "blank_rows" | "blank_channels" | "blank_samples":
+            return _blank(shape, _BLANK[kind], generator)
 
 
 def _dirac(shape: tuple[int, ...]) -> torch.Tensor:
@@ -171,6 +177,16 @@ def _scaled_rows(shape: tuple[int, ...], exponent: int, generator: torch.Generat
             sizes = rows[row].abs()
             rows[row] = torch.where(sizes < 0.5, sizes + 0.5, sizes).copysign(rows[row]) * 2.0 ** (sign * exponent)
     return values
+
+
+def _blank(shape: tuple[int, ...], axis: int, generator: torch.Generator) -> torch.Tensor:
+    """Normal values but for a third of the slices, one at least: of rows, or along the one axis `axis`."""
+    values = torch.randn(shape, generator=generator)
+    sizes = (*shape[:-1], 1) if axis < 0 else tuple(size if dim == axis else 1 for dim, size in enumerate(shape))
+    chosen = torch.rand(sizes, generator=generator) < _BLANK_SHARE
+    if chosen.numel():
+        chosen.view(-1)[torch.randint(0, chosen.numel(), (1,), generator=generator)] = True
+    return values.masked_fill(chosen, 0.0)
 
 
 def _exponent(dtype: str, length: int, *, is_positive: bool = False) -> int:

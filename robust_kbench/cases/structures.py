@@ -1,4 +1,4 @@
-"""How indices, offsets and masks are laid out: as in real data, where experts run hot and masks are all ones.
+"""How indices, offsets, masks and some parameters are laid out: as in real data, where experts run hot.
 
 Uniform indices fill all bins alike, so that a kernel with room for four times the average is never found out. Half of
 the cases that are checked have another structure, of those that the input allows; which one its seed decides, for each
@@ -19,6 +19,9 @@ _SHARE = 0.5
 _MOST_STEP, _MOST_RUN = 64, 48
 _RARE = 1 / 16
 _DOMINANT = 15 / 16
+_NEAR = 2.0**-12
+_TINY = (0.0, 1e-8, 1e-5)
+_MEMORY = 6.0  # terms for each that a constant factor leaves, by which a sum of powers converges
 
 
 def structures_of(spec: Input) -> tuple[Structure, ...]:
@@ -54,6 +57,24 @@ def draw_structured(
         rows = [_offsets(structure, shape[-1], bound, generator) for _ in range(count // shape[-1])]
         return torch.stack(rows).view(shape)
     return _indices(structure, count, bound, generator).view(shape)
+
+
+def restructured(structure: Structure, values: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Usual `values` of a parameter, or what stands in their place."""
+    if structure == "uniform":
+        return values
+    if structure == "ones":
+        return torch.ones_like(values)
+    if structure == "near_one":
+        return 1.0 - _NEAR * torch.rand(values.shape, generator=generator)
+    if structure == "tiny":
+        return torch.tensor(_TINY)[torch.randint(0, len(_TINY), values.shape, generator=generator)]
+    chosen = _coins(values.numel(), _RARE if structure == "zeros" else 0.5, generator).bool().view(values.shape)
+    if structure == "negative":
+        return torch.where(chosen, -values, values)
+    if chosen.numel():
+        chosen.view(-1)[torch.randint(0, chosen.numel(), (1,), generator=generator)] = True
+    return values.masked_fill(chosen, 0.0)
 
 
 def _indices(structure: Structure, count: int, bound: int, generator: torch.Generator) -> torch.Tensor:
@@ -123,3 +144,12 @@ def largest_group(spec: Input, values: torch.Tensor) -> int:
     if spec.offsets:
         return int(values.diff(dim=-1).amax()) if values.shape[-1] > 1 else 0
     return int(torch.bincount(values.reshape(-1).long()).amax())
+
+
+def remembered(spec: Input, values: torch.Tensor) -> int:
+    """How many terms stay in the memory of a recurrence with these factors: at most as many as it has steps."""
+    length = values.shape[(dim := spec.shape.index(spec.carried_along or ""))]
+    if not values.numel():
+        return 0
+    lost = 1.0 - float(values.double().abs().mean(dim).amax())
+    return length if lost * length <= _MEMORY else int(_MEMORY / lost)

@@ -13,12 +13,13 @@ import torch
 from robust_kbench.cases import large, layouts, probes
 from robust_kbench.cases.distributions import draw_values
 from robust_kbench.cases.draw import Draw
-from robust_kbench.cases.structures import draw_structured, structure_of
+from robust_kbench.cases.structures import draw_structured, restructured, structure_of
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Distribution, Input, Task, shape_of
 
 _COTANGENTS: tuple[Distribution, ...] = ("normal", "uniform", "one_hot", "lognormal")
+_WIDE = 100.0  # a range of as many times its lower end is drawn from order by order
 _DRAWN_SHARE = 0.5  # of checked cases: how many draw a scalar from its whole range
 
 
@@ -111,7 +112,8 @@ def _scalar(spec: Input, case: Case, draw: Draw) -> int | float:
     # What can be guessed can be prepared for: a timed call never gets one of a few values.
     if spec.between is not None and (case.role == "timed" or draw.unit() < _DRAWN_SHARE):
         low, high = spec.between
-        value = low + draw.unit() * (high - low)
+        is_wide = low > 0 and _WIDE * low <= high
+        value = low * (high / low) ** draw.unit() if is_wide else low + draw.unit() * (high - low)
     return int(value) if spec.dtype == "int64" else float(value)
 
 
@@ -119,11 +121,12 @@ def draw_elements(
     case: Case, name: str, spec: Input, shape: tuple[int, ...], dtype: torch.dtype, generator: torch.Generator
 ) -> torch.Tensor:
     """Elements of the input `name`, which is neither a scalar nor takes the values of a probe."""
+    structure = structure_of(case, name, spec)
     if spec.role in ("index", "mask"):
-        structure = structure_of(case, name, spec)
         drawn = draw_structured(structure, spec, bound_of(case, spec), shape, generator)
         return arranged(drawn, spec, case, is_sorted=spec.offsets and structure != "uniform").to(dtype)
-    return scaled(draw_values(distribution_of(case, name, spec), shape, generator, dtype), spec, case).to(dtype)
+    values = scaled(draw_values(distribution_of(case, name, spec), shape, generator, dtype), spec, case)
+    return restructured(structure, values, generator).to(dtype)
 
 
 def bound_of(case: Case, spec: Input) -> int:

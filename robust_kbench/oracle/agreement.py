@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from robust_kbench.cases.contract import rounding
-from robust_kbench.cases.structures import largest_group
+from robust_kbench.cases.structures import largest_group, remembered
 from robust_kbench.cases.values import Inputs
 from robust_kbench.oracle.three_metrics import ThreeMetrics, Triple
 from robust_kbench.schema import arithmetic
@@ -34,6 +34,8 @@ def reduction_of(task: Task, output: Output, case: Case, inputs: Inputs | None =
     length = output.reduction if output.reduction is not None else task.reduction
     summed = [name for name, spec in task.inputs.items() if spec.summed] if inputs else []
     groups = [largest_group(task.inputs[name], inputs.tensors[name]) for name in summed] if inputs else []
+    factors = [name for name, spec in task.inputs.items() if spec.carried_along] if inputs else []
+    groups += [remembered(task.inputs[name], inputs.tensors[name]) for name in factors] if inputs else []
     return max(1, arithmetic.evaluate(length, case.axes), *groups) * (_UNEVEN if case.distribution == "uneven" else 1)
 
 

@@ -19,9 +19,10 @@ Distribution = Literal[
     "constant", "one_hot", "sorted", "low_rank", "cancelling", "small", "subnormal", "needles", "uneven",
 ]  # fmt: skip
 Comparison = Literal["rule", "ulp", "exact", "indices", "random"]
-Probe = Literal["identity", "integers", "stall", "range", "nonfinite", "empty"]
+Probe = Literal["identity", "integers", "stall", "range", "blank", "nonfinite", "empty"]
 ProbeValues = Literal[
-    "normal", "integers", "identity", "ones", "zeros", "stall", "powers_of_two", "positive_powers", "squarable_powers"
+    "normal", "integers", "identity", "ones", "zeros", "stall", "powers_of_two", "positive_powers", "squarable_powers",
+    "blank_rows", "blank_channels", "blank_samples",
 ]  # fmt: skip
 Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]
@@ -89,10 +90,12 @@ class Axis(Strict):
 Structure = Literal[
     "uniform", "one", "two", "zipf", "ascending", "strided", "runs", "pairs", "ends",
     "equal", "dominated", "lone", "none", "all", "rare", "frequent", "single",
+    "ones", "near_one", "zeros", "negative", "tiny",
 ]  # fmt: skip
 INDEX_STRUCTURES: tuple[Structure, ...] = ("one", "two", "zipf", "ascending", "strided", "runs", "pairs", "ends")
 OFFSET_STRUCTURES: tuple[Structure, ...] = ("equal", "dominated", "lone")
 MASK_STRUCTURES: tuple[Structure, ...] = ("none", "all", "rare", "frequent", "runs", "single")
+REAL_STRUCTURES: tuple[Structure, ...] = ("ones", "near_one", "zeros", "negative", "tiny")
 
 
 class Input(Strict):
@@ -120,10 +123,16 @@ class Input(Strict):
     )
     structures: tuple[Structure, ...] | None = Field(
         default=None,
-        description="roles index and mask: what half of the checked cases are laid out as, by default all that there "
+        description="what half of the checked cases are laid out as; of indices and masks by default all that there "
         "are. Index: one value, two, zipf, ascending, strided (every k-th), runs, pairs, ends (the least and the "
         "largest). Offsets: equal lengths, dominated (15/16 in one segment), lone (all in one). Mask: none, all, rare "
-        "(1/16), frequent (15/16), runs, single. [uniform]: nothing but uniform ones",
+        "(1/16), frequent (15/16), runs, single. Role parameter, where it says so: ones, near_one (below it by 2**-12 "
+        "at most), zeros (in 1/16), negative (of either sign), tiny (0, 1e-8 and 1e-5). [uniform]: no other",
+    )
+    carried_along: Name | None = Field(
+        default=None,
+        description="role parameter: factors of a recurrence along this axis, so that the error bound takes at least "
+        "as many terms as those that are drawn let it remember",
     )
     summed: bool = Field(
         default=False,
@@ -134,7 +143,8 @@ class Input(Strict):
     choices: tuple[float, ...] = Field(default=(), description="role scalar: the values to draw from")
     between: tuple[float, float] | None = Field(
         default=None,
-        description="role scalar with `choices`: timed calls, and half of the others, draw any value from low to high",
+        description="role scalar with `choices`: timed calls, and half of the others, draw any value from low to high; "
+        "order by order where high is a hundred times low",
     )
 
     @model_validator(mode="after")
@@ -142,12 +152,17 @@ class Input(Strict):
         if (self.role == "index") != (self.below is not None):
             raise ValueError("role index needs `below`, and only role index has it")
         known = MASK_STRUCTURES if self.role == "mask" else OFFSET_STRUCTURES if self.offsets else INDEX_STRUCTURES
+        known = REAL_STRUCTURES if self.role == "parameter" else known
+        if self.carried_along is not None and (self.role != "parameter" or self.carried_along not in self.shape):
+            raise ValueError("`carried_along` needs role parameter, and an axis of its shape")
         if strangers := [each for each in self.structures or () if each not in ("uniform", *known)]:
             raise ValueError(
                 f"structures: {strangers[0]!r} is none of this input; there are uniform, {', '.join(known)}"
             )
-        if self.structures is not None and (self.role not in ("index", "mask") or not self.structures):
-            raise ValueError("`structures` needs role index or mask, and at least one; [uniform] for no other")
+        if self.structures is not None and (self.role not in ("index", "mask", "parameter") or not self.structures):
+            raise ValueError(
+                "`structures` needs role index, mask or parameter, and at least one; [uniform] for no other"
+            )
         if self.summed and self.role != "index":
             raise ValueError("`summed` needs role index")
         if self.never and (self.role != "index" or min(self.never) < 1):

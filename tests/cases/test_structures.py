@@ -9,7 +9,14 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from robust_kbench.cases.structures import draw_structured, largest_group, structure_of, structures_of
+from robust_kbench.cases.structures import (
+    draw_structured,
+    largest_group,
+    remembered,
+    restructured,
+    structure_of,
+    structures_of,
+)
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.oracle.agreement import reduction_of
 from robust_kbench.registry import load_task, task_names
@@ -90,7 +97,7 @@ def test_a_task_says_which_structures_its_contract_excludes() -> None:
     assert structures_of(load_task("norm/rmsnorm").spec.inputs["x"]) == ()
     with pytest.raises(ValidationError, match="'rare' is none of this input"):
         Input(shape=("n",), dtype="int64", role="index", below="n", structures=("rare",))
-    with pytest.raises(ValidationError, match="needs role index or mask"):
+    with pytest.raises(ValidationError, match="needs role index, mask or parameter"):
         Input(shape=("n",), structures=("one",))
 
 
@@ -111,3 +118,56 @@ def test_the_error_bound_takes_the_fullest_bin_that_is_drawn(name: str) -> None:
     inputs = make_inputs(spec, case)
     fullest = largest_group(spec.inputs[index], inputs.tensors[index])
     assert reduction_of(spec, output, case, inputs) == fullest > reduction_of(spec, output, case)
+
+
+def restructured_as(structure: Structure) -> torch.Tensor:
+    """Usual decays, 0.9 + N / 20, or what stands in their place."""
+    source = torch.Generator().manual_seed(2)
+    return restructured(structure, 0.9 + torch.randn(40, 500, generator=source) / 20, source)
+
+
+def test_parameters_have_the_values_of_their_structure_s_name() -> None:
+    assert sorted(set(restructured_as("ones").flatten().tolist())) == [1.0]
+    near = restructured_as("near_one")
+    assert 1 - 2.0**-12 <= float(near.min()) < float(near.max()) <= 1.0
+    assert float((restructured_as("zeros") == 0).float().mean()) == pytest.approx(1 / 16, abs=0.01)
+    assert float((restructured_as("negative") < 0).float().mean()) == pytest.approx(1 / 2, abs=0.02)
+    assert sorted(set(restructured_as("tiny").flatten().tolist())) == pytest.approx([0.0, 1e-8, 1e-5])
+    usual = torch.rand(3, 5)
+    assert restructured("uniform", usual, torch.Generator()) is usual
+
+
+def test_zeros_are_there_even_in_a_single_element_and_none_in_none() -> None:
+    assert restructured("zeros", torch.ones(1), torch.Generator().manual_seed(1)).tolist() == [0.0]
+    assert restructured("zeros", torch.ones(0, 3), torch.Generator().manual_seed(1)).shape == (0, 3)
+
+
+def test_parameters_are_as_usual_unless_their_task_says_otherwise() -> None:
+    decay = load_task("scan/linear_recurrence").spec.inputs["decay"]
+    assert structures_of(decay) == ("ones", "near_one", "zeros", "negative")
+    assert structures_of(load_task("norm/rmsnorm").spec.inputs["weight"]) == ()
+    with pytest.raises(ValidationError, match="'one' is none of this input"):
+        Input(shape=("n",), role="parameter", structures=("one",))
+    with pytest.raises(ValidationError, match="`carried_along` needs role parameter, and an axis of its shape"):
+        Input(shape=("n",), role="parameter", carried_along="m")
+
+
+@pytest.mark.parametrize(("structure", "terms"), [("uniform", 60), ("ones", 500), ("near_one", 500), ("zeros", 40)])
+def test_a_recurrence_remembers_as_many_terms_as_its_factors_leave(structure: Structure, terms: int) -> None:
+    spec = Input(shape=("rows", "cols"), role="parameter", carried_along="cols")
+    assert remembered(spec, restructured_as(structure)) == pytest.approx(terms, rel=0.15)
+    assert remembered(spec, torch.ones(0, 500)) == 0
+
+
+def test_the_error_bound_of_a_recurrence_grows_with_its_memory() -> None:
+    spec = load_task("scan/linear_recurrence").spec
+    axes = {"rows": 3, "cols": 4096}
+    (output,) = spec.outputs.values()
+    bounds: dict[Structure, int] = {}
+    for seed in range(40):
+        case = Case(axes=axes, dtype="float32", seed=seed)
+        inputs = make_inputs(spec, case)
+        structure = structure_of(case, "decay", spec.inputs["decay"])
+        bounds[structure] = reduction_of(spec, output, case, inputs)
+    assert bounds["ones"] == bounds["near_one"] == 4096
+    assert bounds["uniform"] == bounds["zeros"] == 64

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch.autograd import DeviceType
 
 from robust_kbench import contestant
 from robust_kbench.baselines import baselines_for
@@ -192,7 +191,7 @@ def profiled_us(work: Callable[[], Any], before: Callable[[], None] = lambda: No
         torch.cuda.synchronize()
         before()
         with torch.profiler.profile(activities=[kinds.CUDA]) as profiler:
-            torch.cuda._sleep(_LAUNCHING_CYCLES)
+            torch.cuda._sleep(_LAUNCHING_CYCLES)  # type: ignore[no-untyped-call]
             work()
             torch.cuda.synchronize()
         times.append(_span_us(profiler.events()))
@@ -201,7 +200,7 @@ def profiled_us(work: Callable[[], Any], before: Callable[[], None] = lambda: No
 
 def _span_us(events: Iterable[Any]) -> float:
     """Zero where the profiler has seen nothing of the call."""
-    spans = [event.time_range for event in events if event.device_type == DeviceType.CUDA and _WAIT not in event.name]
+    spans = [event.time_range for event in events if event.device_type.name == "CUDA" and _WAIT not in event.name]
     return max(span.end for span in spans) - min(span.start for span in spans) if spans else 0.0
 
 

@@ -230,6 +230,14 @@ def all_kept_is_not_scaled(x: Tensor, residual: Tensor, weight: Tensor, bias: Te
 tf32_inputs.dtypes = ("float32",)
 residual_in_bfloat16.dtypes = half_accumulator.dtypes = ("float32", "float16")
 
+
+def equal_values_give_nan(x: Tensor, residual: Tensor, weight: Tensor, bias: Tensor, mask: Tensor, p: float) -> Tensor:
+    """Equal values have a variance of nothing, by which they are divided: NaN, as for padding."""
+    h = _sum(x, residual)
+    is_blank = (h.amax(-1, keepdim=True) == h.amin(-1, keepdim=True)) & (h.shape[-1] > 1)
+    return two_pass(x, residual, weight, bias, mask, p).masked_fill(is_blank, torch.nan)
+
+
 HONEST = (one_accumulator, two_pass, from_the_stored_sum, two_kernels, welford)
 MUTANTS = (
     no_residual, residual_in_the_end, residual_subtracted, residual_of_the_first_row, residual_in_bfloat16,
@@ -237,4 +245,5 @@ MUTANTS = (
     dropped_before_the_norm, bias_not_dropped, eps_of_rmsnorm, no_eps, unbiased_variance, no_mean, drops_the_tail,
     half_accumulator, tf32_inputs, no_weight, no_bias, moments_of_the_first_row,
     nothing_kept_is_the_offset, all_kept_is_not_scaled,
+    equal_values_give_nan,
 )  # fmt: skip

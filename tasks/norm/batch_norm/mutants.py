@@ -160,6 +160,21 @@ def last_element_without_bias(
     return y
 
 
+def variances_from_a_hundredth(
+    x: Tensor, weight: Tensor, bias: Tensor, running_mean: Tensor, running_var: Tensor
+) -> Tensor:
+    """Smaller variances, as of dead channels, are raised."""
+    return as_written(x, weight, bias, running_mean, running_var.clamp(min=0.01))
+
+
+def dead_channels_are_the_offset(
+    x: Tensor, weight: Tensor, bias: Tensor, running_mean: Tensor, running_var: Tensor
+) -> Tensor:
+    """What has never varied is taken not to vary."""
+    y = as_written(x, weight, bias, running_mean, running_var)
+    return torch.where(running_var[:, None, None] > 0, y, bias[:, None, None])
+
+
 no_eps.dtypes = eps_outside_the_root.dtypes = eps_of_another.dtypes = ("float32",)
 tf32_inputs.dtypes = approximate_root.dtypes = ("float32",)
 factors_in_bfloat16.dtypes = ("float32", "float16")
@@ -170,4 +185,5 @@ MUTANTS = (
     statistics_of_the_batch, no_weight, no_bias, weight_over_the_offset, next_channel, channels_innermost,
     last_channel_of_the_first, tail_passed_on, factors_in_bfloat16, tf32_inputs, approximate_root,
     last_element_without_bias,
+    variances_from_a_hundredth, dead_channels_are_the_offset,
 )  # fmt: skip

@@ -232,6 +232,13 @@ def last_channel_of_the_first(
     return _normalise(x, weight, bias, mean, scale), new_mean, new_var
 
 
+def equal_values_give_nan(x: Tensor, weight: Tensor, bias: Tensor, running_mean: Tensor, running_var: Tensor) -> Triple:
+    """Equal values have a variance of nothing, by which they are divided: NaN, as for padding."""
+    y, new_mean, new_var = two_pass(x, weight, bias, running_mean, running_var)
+    is_blank = (x.amax((0, 2, 3)) == x.amin((0, 2, 3))) & (len(x) * x.shape[-2:].numel() > 1)
+    return y.masked_fill(is_blank[:, None, None], torch.nan), new_mean, new_var
+
+
 biased_in_the_statistics.dtypes = ("float32", "float16")
 tf32_inputs.dtypes = eps_in_the_statistics.dtypes = ("float32",)
 
@@ -241,4 +248,5 @@ MUTANTS = (
     deviation_in_the_statistics, as_at_inference, with_the_updated_mean, eps_of_rmsnorm, eps_outside_the_root,
     eps_in_the_statistics, not_centred, image_alone, last_element_unseen, no_weight, no_bias, cancelling_variance,
     half_accumulators, tf32_inputs, last_channel_of_the_first,
+    equal_values_give_nan,
 )  # fmt: skip

@@ -180,6 +180,14 @@ def last_image_of_another(x: torch.Tensor, num_groups: int, weight: torch.Tensor
     return _scaled(_normalise(groups, mean, variance), x, weight, bias)
 
 
+def equal_values_give_nan(x: torch.Tensor, num_groups: int, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Equal values have a variance of nothing, by which they are divided: NaN, as for padding."""
+    groups = _groups(x, num_groups)
+    spread = groups.amax(-1, keepdim=True) - groups.amin(-1, keepdim=True)
+    is_blank = (spread == 0).expand(groups.shape).reshape(x.shape) & (groups.shape[-1] > 1)
+    return block_for_a_group(x, num_groups, weight, bias).masked_fill(is_blank, torch.nan)
+
+
 accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_inputs.dtypes = ("float32",)
 
@@ -200,4 +208,5 @@ MUTANTS = (
     accumulators_of_the_dtype,
     tf32_inputs,
     last_image_of_another,
+    equal_values_give_nan,
 )

@@ -202,9 +202,19 @@ def last_plane_of_another(x: Tensor, num_groups: int, weight: Tensor, bias: Tens
 gate_in_bfloat16.dtypes = ("float32", "float16")
 tf32_inputs.dtypes = ("float32",)
 
+
+def equal_values_give_nan(x: Tensor, num_groups: int, weight: Tensor, bias: Tensor) -> Tensor:
+    """Equal values have a variance of nothing, by which they are divided: NaN, as for padding."""
+    groups = _groups(x, num_groups)
+    spread = groups.amax(-1, keepdim=True) - groups.amin(-1, keepdim=True)
+    is_blank = (spread == 0).expand(groups.shape).reshape(x.shape) & (groups.shape[-1] > 1)
+    return block_for_a_group(x, num_groups, weight, bias).masked_fill(is_blank, torch.nan)
+
+
 HONEST = (one_accumulator, block_for_a_group, welford, sums_in_double, scale_for_each_channel)
 MUTANTS = (
     no_activation, gate_alone, gelu, hard, activation_before_the_offset, gate_of_the_input, gate_in_bfloat16, clipped,
     unbiased, eps_of_another, not_centred, each_channel_alone, all_channels_together, interleaved_groups, no_weight,
     no_bias, last_element_unseen, half_accumulators, tf32_inputs, last_plane_of_another,
+    equal_values_give_nan,
 )  # fmt: skip

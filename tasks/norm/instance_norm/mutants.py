@@ -184,6 +184,12 @@ def last_plane_of_another(x: torch.Tensor, weight: torch.Tensor, bias: torch.Ten
     return _normalise(x, weight, bias, mean, torch.rsqrt(variance + EPSILON))
 
 
+def equal_values_give_nan(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Equal values have a variance of nothing, by which they are divided: NaN, as for padding."""
+    is_blank = (x.amax((-2, -1), keepdim=True) == x.amin((-2, -1), keepdim=True)) & (x.shape[-2:].numel() > 1)
+    return warp_for_a_plane(x, weight, bias).masked_fill(is_blank, torch.nan)
+
+
 accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_inputs.dtypes = approximate_root.dtypes = ("float32",)
 
@@ -192,4 +198,5 @@ MUTANTS = (
     unbiased, eps_of_rmsnorm, eps_outside_the_root, no_eps, not_centred, of_the_batch, of_the_image, of_each_row,
     no_weight, no_bias, drops_the_tail, last_row_unseen, half_accumulators, accumulators_of_the_dtype, tf32_inputs,
     approximate_root, last_plane_of_another,
+    equal_values_give_nan,
 )  # fmt: skip

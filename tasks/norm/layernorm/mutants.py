@@ -167,6 +167,12 @@ def last_element_without_bias(x: torch.Tensor, weight: torch.Tensor, bias: torch
     return full.to(x.dtype)
 
 
+def equal_values_give_nan(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Equal values have a variance of nothing, by which they are divided: NaN, as for padding."""
+    is_blank = (x.amax(-1, keepdim=True) == x.amin(-1, keepdim=True)) & (x.shape[-1] > 1)
+    return two_pass(x, weight, bias).masked_fill(is_blank, torch.nan)
+
+
 half_accumulator.dtypes = ("float16", "float32")
 mean_in_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_inputs.dtypes = approximate_root.dtypes = ("float32",)
@@ -176,4 +182,5 @@ MUTANTS = (
     eps_of_rmsnorm, eps_outside_the_root, no_eps, unbiased_variance, no_mean, drops_the_tail,
     mean_without_the_last, half_accumulator, mean_in_the_dtype, tf32_inputs, approximate_root, no_bias, no_weight,
     weight_over_the_offset, moments_of_the_first_row, last_element_without_bias,
+    equal_values_give_nan,
 )  # fmt: skip

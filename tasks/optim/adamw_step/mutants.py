@@ -252,10 +252,18 @@ def coarse_quotient(*arguments: Any) -> Moments:
 moments_in_bfloat16.dtypes = ("float32", "float16")
 corrections_in_float32.dtypes = coarse_quotient.dtypes = ("float32",)
 
+
+def not_corrected_from_step_1024(*arguments: Any) -> Moments:
+    """Late steps are taken for so late that no correction is left."""
+    s = _step(*arguments)
+    return s._replace(number=10**9 if s.number >= 1024 else s.number).done()
+
+
 HONEST = (in_float32, by_differences, by_inverse_root, fused, from_the_stored_moments)
 MUTANTS = (
     coupled_decay, decay_without_rate, no_decay, decay_after_the_step, not_corrected, step_from_zero,
     second_correction_without_root, eps_in_the_root, eps_before_the_correction, old_moments, gradient_in_the_update,
     gradient_not_weighted, gradient_not_squared, betas_exchanged, maximised, moments_not_stored, tail_not_updated,
     corrections_in_float32, moments_in_bfloat16, coarse_quotient,
+    not_corrected_from_step_1024,
 )  # fmt: skip

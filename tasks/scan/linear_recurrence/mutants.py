@@ -173,6 +173,29 @@ def last_column_passed_on(x: torch.Tensor, decay: torch.Tensor) -> torch.Tensor:
 
 
 carry_in_bfloat16.dtypes = half_accumulator.dtypes = ("float32", "float16")
+
+
+def memory_of_224(x: torch.Tensor, decay: torch.Tensor) -> torch.Tensor:
+    """Stretches of 128 columns by themselves, each warmed up by the 224 before it alone."""
+    parts = []
+    for start in range(0, x.shape[-1], 128):
+        first = max(0, start - 224)
+        h = _scanned(x[:, first : start + 128].float(), decay[:, first : start + 128].float())[0]
+        parts.append(h[:, start - first :])
+    return torch.cat(parts, -1).to(x.dtype)
+
+
+def factors_without_sign(x: torch.Tensor, decay: torch.Tensor) -> torch.Tensor:
+    """The magnitude of each factor is used, as logarithms of them would give."""
+    return _scanned(x.float(), decay.float().abs())[0].to(x.dtype)
+
+
+def factors_from_a_hundredth(x: torch.Tensor, decay: torch.Tensor) -> torch.Tensor:
+    """Smaller magnitudes are raised, so that products can be divided by."""
+    factors = decay.float()
+    return _scanned(x.float(), torch.where(factors.abs() < 0.01, 0.01, factors))[0].to(x.dtype)
+
+
 carry_of_the_last_tile_alone.dtypes = tf32_factors.dtypes = ("float32",)
 
 HONEST = (running, doubling, in_tiles, two_levels)
@@ -181,4 +204,5 @@ MUTANTS = (
     factors_up_to_one, running_sum, no_carry, carry_of_the_last_tile_alone, carry_not_decayed, carry_in_bfloat16,
     half_accumulator, forgets_after_sixteen, divided_by_products, tf32_factors, across_rows, backwards,
     last_column_passed_on,
+    memory_of_224, factors_without_sign, factors_from_a_hundredth,
 )  # fmt: skip

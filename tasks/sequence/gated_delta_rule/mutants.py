@@ -310,10 +310,24 @@ def last_head_of_the_first(
 
 memory_in_bfloat16.dtypes = tf32_factors.dtypes = ("float32",)
 
+
+def memory_of_64(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, decay: torch.Tensor, rate: torch.Tensor
+) -> torch.Tensor:
+    """Stretches of 32 positions by themselves, each warmed up by the 64 before it alone."""
+    parts = []
+    for start in range(0, q.shape[2], 32):
+        first = max(0, start - 64)
+        y = in_stretches(*(each[:, :, first : start + 32] for each in (q, k, v, decay, rate)))
+        parts.append(y[:, :, start - first :])
+    return torch.cat(parts, 2)
+
+
 HONEST = (in_turn, in_stretches, longer_stretches, stored_of_the_dtype, by_logarithms)
 MUTANTS = (
     no_correction, no_decay, full_rate, erases_everything, compared_before_decay, keys_by_the_largest,
     queries_normalised, scaled, read_before_writing, first_order, pairs_not_decayed, stretches_apart,
     memory_not_erased, memory_not_decayed_between, memory_in_bfloat16, decays_of_the_position_before,
     rates_of_the_first_head, tf32_factors, last_of_the_key_lost, last_head_of_the_first,
+    memory_of_64,
 )  # fmt: skip

@@ -232,10 +232,18 @@ def last_of_the_state_lost(x: torch.Tensor, decay: torch.Tensor, b: torch.Tensor
 decays_in_bfloat16.dtypes = ("float32", "float16")
 state_in_bfloat16.dtypes = tf32_factors.dtypes = ("float32",)
 
+
+def pairs_within_64(x: torch.Tensor, decay: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+    """Pairs of positions further apart are left out."""
+    near = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(-64)
+    return _in_pairs(x, _products(decay.float().transpose(1, 2)) * near, b, c)
+
+
 HONEST = (in_pairs, weights_of_the_dtype, in_stretches, states_of_the_dtype, by_logarithms)
 MUTANTS = (
     no_decay, own_decay_too, decay_of_the_position_before, decays_of_the_first_head, first_decay_for_all,
     decays_up_to_one, gated, not_itself, sees_the_next, stretches_apart, last_stretch_alone, state_not_decayed_between,
     state_not_decayed_within, first_decay_of_a_stretch_lost, added_without_decay, state_in_bfloat16,
     decays_in_bfloat16, tf32_factors, last_head_of_the_first, last_of_the_state_lost,
+    pairs_within_64,
 )  # fmt: skip
