@@ -12,7 +12,7 @@ from specimens import make_case, make_task
 from robust_kbench.cases import probes
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.errors import SpecError
-from robust_kbench.schema.task import FloatDType, Probe, Task
+from robust_kbench.schema.task import FloatDType, Probe, ProbeValues, Task
 
 AXES = {"rows": {"low": 1, "high": 4096}, "cols": {"low": 1, "high": 65536}}
 MATRIX = {"shape": ["rows", "cols"]}
@@ -231,11 +231,11 @@ def test_which_inputs_may_be_nonfinite(changes: dict[str, Any], names: list[str]
 @pytest.mark.parametrize(
     ("precision", "applying"),
     [
-        ("ieee", ["identity", "integers", "stall", "range"]),
-        ("tf32_ok", ["identity", "integers", "stall", "range"]),
-        ("half_fp32acc", ["identity", "integers", "stall", "range"]),
-        ("any_halfacc", ["identity", "integers", "range"]),
-        ("fp8", ["integers"]),
+        ("ieee", ["identity", "integers", "stall", "range", "blank"]),
+        ("tf32_ok", ["identity", "integers", "stall", "range", "blank"]),
+        ("half_fp32acc", ["identity", "integers", "stall", "range", "blank"]),
+        ("any_halfacc", ["identity", "integers", "range", "blank"]),
+        ("fp8", ["integers", "blank"]),
     ],
 )
 def test_the_precision_contract_decides_which_probes_apply(precision: str, applying: list[Probe]) -> None:
@@ -247,3 +247,22 @@ def test_where_halves_may_accumulate_sums_of_integers_stay_exact_in_them() -> No
     task = _task("integers", "integers", precision="any_halfacc")
     assert probes.longest(task, "integers", "float32") == 255
     assert int(_x(task, "integers", 64, 200).abs().max()) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "dims"), [("blank_rows", (3,)), ("blank_channels", (0, 2, 3)), ("blank_samples", (1, 2, 3))]
+)
+def test_a_third_of_rows_channels_or_samples_are_blank_and_the_others_usual(
+    kind: ProbeValues, dims: tuple[int, ...]
+) -> None:
+    shape = ["cols", "rows", 5, 7]
+    task = _task("blank", kind, x={"shape": shape})
+    is_blank = (_x(task, "blank", 64, 200) == 0).all(dim=dims)
+    others = (_x(task, "blank", 64, 200) != 0).double().mean(dim=dims)[~is_blank]
+    assert 0.15 < float(is_blank.double().mean()) < 0.55
+    assert float(others.min()) == 1.0
+
+
+def test_at_least_one_row_is_blank() -> None:
+    task = _task("blank", "blank_rows")
+    assert not bool(_x(task, "blank", 1, 8).any())
