@@ -26,7 +26,7 @@ VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range", "blank")
 
 _SCALED: tuple[ProbeValues, ...] = ("powers_of_two", "positive_powers", "squarable_powers")
 _BLANK: Mapping[ProbeValues, int] = {"blank_rows": -2, "blank_channels": 1, "blank_samples": 0}
-"""The last axis, or the only one, of which an index has zeros alone."""
+"""The axis along which slices are blanked; below zero: rows, which are one-dimensional slices along the last axis."""
 _BLANK_SHARE = 1 / 3
 _ROWS = 3  # one large, one small, one as usual
 _MAGNITUDES = (8, 4, 2, 1)
