@@ -81,24 +81,31 @@ _SCRATCH = """struct kbench_scratch {
 def _host_function(submission: Submission, task: Task) -> str:
     scratch = submission.file.scratch
     allocations = [
-        f"void* {name} = nullptr;\n    if (cudaMallocAsync(&{name}, {_text(size)}, stream) != cudaSuccess) return;"
+        f"void* {_variable(name)} = nullptr;\n"
+        f"    if (cudaMallocAsync(&{_variable(name)}, {_text(size)}, stream) != cudaSuccess) return;"
         for name, size in scratch.items()
     ]
-    releases = [f"cudaFreeAsync({name}, stream);" for name in scratch]
+    releases = [f"cudaFreeAsync({_variable(name)}, stream);" for name in scratch]
     lines = [*allocations, *(_launch(launch, submission) for launch in submission.file.launches), *releases]
     body = "\n    ".join(lines)
     return f"{_SCRATCH}{signature.declaration(task, 'cuda', _PLACE)} {{\n    {body}\n}}\n"
+
+
+def _variable(scratch: str) -> str:
+    """Its name may be a word of C++, or that of another variable of the host function."""
+    return f"kbench_scratch_{scratch}"
 
 
 def _launch(launch: Launch, submission: Submission) -> str:
     grid, block = (_dimensions(sizes) for sizes in (launch.grid, launch.block))
     is_empty = " || ".join(f"({_text(size)}) == 0" for size in launch.grid)
     arguments = ", ".join(
-        f"kbench_scratch({name})" if name in submission.file.scratch else name for name in launch.arguments
+        f"kbench_scratch({_variable(name)})" if name in submission.file.scratch else name for name in launch.arguments
     )
     shared = _text(launch.shared_bytes)
-    wide = f"cudaFuncSetAttribute({launch.kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize, {shared});"
-    call = f"{launch.kernel}<<<{grid}, {block}, {shared}, stream>>>({arguments});"
+    kernel = f"::{launch.kernel}"  # an argument of the host function may have the same name
+    wide = f"cudaFuncSetAttribute({kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize, {shared});"
+    call = f"{kernel}<<<{grid}, {block}, {shared}, stream>>>({arguments});"
     return f"if (!({is_empty})) {{ if (({shared}) > 48 * 1024) {wide} {call} }}"
 
 

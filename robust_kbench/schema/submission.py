@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.documents import Strict
 from robust_kbench.schema.launch import MAX_LAUNCHES, Launch
+from robust_kbench.schema.taken_names import is_taken, objection
 from robust_kbench.schema.task import FloatDType, Precision, TaskName
 
 Language = Literal["python", "triton", "cpp", "cuda"]
@@ -48,34 +49,12 @@ _MAX_NAME_BYTES = 255
 _NAME_FOR_COMPILERS = re.compile(r"[\w.+][\w.+-]*")
 """Compilers hand names of files on to a shell, which would take some for commands, or for options."""
 MAX_DEPTH = 8
-_OF_MATH = (
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs "
-    "fdim finite floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 "
-    "log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalbln "
-    "scalbn sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn "
-)
-_OF_CUDA = (
-    "abs cospi erfcinv erfcx erfinv max min norm norm3d norm4d normcdf normcdfinv rcbrt rhypot rnorm rsqrt "
-    "sincospi sinpi "
-)
-_OF_C = (
-    "abort assert calloc clock div exit free labs ldiv llabs main malloc memchr memcmp memcpy memmove memset "
-    "printf putchar puts qsort rand realloc select srand strlen time "
-)
-_TAKEN_BY_C = frozenset(
-    [*_OF_C.split(), *(f"{name}{suffix}" for name in [*_OF_MATH.split(), "abs"] for suffix in ("", "f", "l"))]
-)
-_TAKEN = {
-    "cpp": _TAKEN_BY_C,
-    "cuda": _TAKEN_BY_C | {f"{name}{suffix}" for name in _OF_CUDA.split() for suffix in ("", "f")},
-}
-"""Functions in the headers of C and of CUDA: none of that name can be defined with the linkage of C."""
 
 
 def usual_symbol(task_name: str, language: str) -> str:
-    """Name of an entry point where nobody has given another: the task's own, unless a function of C has it."""
+    """Name of an entry point where nobody has given another: the task's own, unless a compiler knows it already."""
     name = task_name.rpartition("/")[2]
-    return f"{name}_kernel" if name in _TAKEN.get(language, ()) else name
+    return f"{name}_kernel" if is_taken(name, language) else name
 
 
 class SubmissionFile(Strict):
@@ -139,13 +118,19 @@ class SubmissionFile(Strict):
             raise ValueError(
                 f"track custom is for kernels that are launched, of triton or cuda; {self.language} has none"
             )
-        symbol = self.entry_point.partition("::")[2]
-        if self.abi in (None, "c") and symbol in _TAKEN.get(self.language, ()):
-            raise ValueError(
-                f"entry_point: {symbol!r} is a function of C or CUDA already; rename it to {symbol}_kernel"
-            )
         if self.build and self.language in ("python", "triton"):
             raise ValueError(f"build: {self.language} is not compiled, remove the flags")
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_free(self) -> Self:
+        """Names of Python's, and those that an extension of abi torch gives to its functions, are no compiler's."""
+        names = {f"launches.{number}.kernel": launch.kernel for number, launch in enumerate(self.launches)}
+        if self.abi in (None, "c"):
+            names["entry_point"] = self.entry_point.partition("::")[2]
+        for place, name in names.items():
+            if wrong := objection(name, self.language):
+                raise ValueError(f"{place}: {wrong}")
         return self
 
     @model_validator(mode="after")

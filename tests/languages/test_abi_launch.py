@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import Any
 
 import pytest
@@ -61,6 +62,20 @@ def test_a_wrong_plan_is_found(before: str, after: str, status: str, evaluator: 
     wrong = Submission(name="wrong", file=file, sources={"kernel.cu": (FOLDER / "kernel.cu").read_text()})
     record = evaluator.evaluate(wrong, tier="full", seed=1)
     assert record.status == status, record.reason
+
+
+@needs_compiler
+def test_names_in_a_plan_may_be_those_of_variables_and_words_of_cpp(evaluator: Evaluator) -> None:
+    import yaml
+
+    plan, source = ((FOLDER / name).read_text() for name in ("submission.yaml", "kernel.cu"))
+    plan = re.sub(r"\bscales\b", "double", plan)
+    for before, after in (("row_scales", "cols"), ("scale_rows", "stream")):
+        plan, source = plan.replace(f"kernel: {before}", f"kernel: {after}"), source.replace(f"{before}(", f"{after}(")
+    file = parse(SubmissionFile, yaml.safe_load(plan), "submission.yaml")
+    named = Submission(name="named", file=file, sources={"kernel.cu": source})
+    record = evaluator.evaluate(named, tier="quick", seed=1, case=0)
+    assert record.status == "passed", record.reason
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""An entry point with the linkage of C cannot have the name of a function that C or CUDA has."""
+"""Nothing with the linkage of C can have a name that C, C++ or CUDA has: neither entry points nor launched kernels."""
 
 from __future__ import annotations
 
@@ -16,18 +16,40 @@ from robust_kbench.schema.submission import SubmissionFile, usual_symbol
 SUFFIX = {"python": "py", "cpp": "cpp", "cuda": "cu"}
 
 
+def launch_of(kernel: str) -> dict[str, object]:
+    return {"kernel": kernel, "grid": (1,), "block": (32,), "arguments": ("x", "y")}
+
+
+def launching(launches: list[dict[str, object]]) -> dict[str, object]:
+    header = {"task": "reduction/max", "language": "cuda", "abi": "launch", "entry_point": "kernel.cu::rows"}
+    return {**header, "launches": tuple(launches)}
+
+
 @pytest.mark.parametrize(
     ("language", "symbol"),
     [
         ("cuda", "max"),
         ("cuda", "normf"),
-        *((each, name) for each in ("cpp", "cuda") for name in ("tanh", "expf", "main")),
+        ("cuda", "float4"),
+        *((each, name) for each in ("cpp", "cuda") for name in ("tanh", "expf", "main", "double", "random", "int64_t")),
     ],
 )
 def test_a_function_of_c_is_refused_before_a_compiler_sees_it(language: str, symbol: str) -> None:
     header = {"task": "reduction/max", "language": language, "entry_point": f"kernel.{SUFFIX[language]}::{symbol}"}
     with pytest.raises(ValidationError, match=f"rename it to {symbol}_kernel"):
         SubmissionFile.model_validate(header)
+
+
+@pytest.mark.parametrize("name", ["max", "rsqrt", "expf", "fadd", "remove", "double", "float4", "threadIdx", "half"])
+def test_a_kernel_that_is_launched_has_a_name_of_its_own(name: str) -> None:
+    plan = [launch_of("scale_rows"), launch_of(name)]
+    with pytest.raises(ValidationError, match=rf"launches\.1\.kernel: '{name}' .* rename it to {name}_kernel"):
+        SubmissionFile.model_validate(launching(plan))
+    SubmissionFile.model_validate(launching([launch_of(f"{name}_kernel")]))
+
+
+def test_the_entry_point_of_a_plan_is_no_function() -> None:
+    SubmissionFile.model_validate({**launching([launch_of("largest")]), "entry_point": "kernel.cu::max"})
 
 
 @pytest.mark.parametrize(
