@@ -98,8 +98,14 @@ def _form(form: Format) -> Form:
 
 def _find(form: Format, source: Path, only: str) -> tuple[list[Found], list[Unread]]:
     """And what cannot be read among other files; where it is all that was asked for, that is a wrong request."""
+    from robust_kbench.errors import SpecError
     from robust_kbench.importers import flashinfer, kernelbench, task_folders
 
     finders = {Format.KERNELBENCH: kernelbench.find, Format.ROBUST_KBENCH: task_folders.find}
     unread: list[Unread] = []
-    return finders.get(form, flashinfer.find)(source, only, unread if source.is_dir() else None), unread
+    if form in finders:
+        return finders[form](source, only, unread if source.is_dir() else None), unread
+    found = flashinfer.find(source, only, unread)  # a definition has lines in other files, which cost it nothing
+    if unread and not found and not source.is_dir():
+        raise SpecError(f"{unread[0].place}: {unread[0].error}")
+    return found, unread

@@ -78,13 +78,13 @@ class ForeignInput(_Foreign):
     """Where a workload takes an input from."""
 
     type: Short
-    value: int | float | bool | None = None
+    value: Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)] | float | bool | None = None
 
 
 class Workload(_Foreign):
     """Sizes that are measured."""
 
-    axes: dict[Identifier, int] = {}
+    axes: dict[Identifier, Annotated[int, Field(ge=0, lt=1 << 40)]]
     inputs: dict[Identifier, ForeignInput] = {}
 
 

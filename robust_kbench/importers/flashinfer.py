@@ -14,23 +14,23 @@ from typing import Any
 from robust_kbench.errors import SpecError
 from robust_kbench.importers.definitions import Definition, Workload
 from robust_kbench.importers.description import Found, Request, Unread
-from robust_kbench.importers.foreign_files import is_file, parse_json, read_each, read_json, read_source
+from robust_kbench.importers.foreign_files import is_file, read_each, read_json
 from robust_kbench.importers.kernelbench import op_name
+from robust_kbench.importers.workload_lines import WorkloadLines
 from robust_kbench.schema.documents import parse
 
 FAMILY = "flashinfer"
 _KEYS = {"name", "axes", "inputs", "outputs", "reference"}
-_MOST_WORKLOADS = 4096
 _DEFAULT_SIZE = 64
 
 
 def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> list[Found]:
     """Every definition that `source` is or holds; of those that are alike, the first.
 
-    What cannot be read is added to `unread`; raises SpecError for it by default.
+    What cannot be read is added to `unread`; raises SpecError for it by default. A line with a workload costs itself.
     """
     files = sorted(source.rglob("*.json")) if source.is_dir() else [source]
-    lines = _Lines(source if source.is_dir() else source.parent)
+    lines = WorkloadLines(source if source.is_dir() else source.parent, unread)
     seen: list[Definition] = []
 
     def read(path: Path) -> Iterator[Found]:
@@ -41,32 +41,12 @@ def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> li
         if definition not in seen:
             number = sum(each.name == definition.name for each in seen) + 1
             seen.append(definition)
-            yield _found(path, definition, data, lines.of(path, definition.name), number)
+            yield _found(path, definition, data, lines.of(path, definition), number)
 
-    return list(read_each([path for path in files if is_file(path) and re.search(only, str(path))], read, unread))
-
-
-class _Lines:
-    """The workloads below a folder."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def of(self, definition: Path, name: str) -> list[Workload]:
-        """Those of one definition."""
-        beside = [path for path in sorted(definition.parent.glob("*.jsonl")) if is_file(path)]
-        files = beside or [path for path in sorted(self._root.rglob("*.jsonl")) if is_file(path)]
-        return [work for path in files for work in _read_lines(path, name, all_of_it=bool(beside))][:_MOST_WORKLOADS]
-
-
-def _read_lines(path: Path, name: str, *, all_of_it: bool) -> Iterator[Workload]:
-    for number, line in enumerate(read_source(path).splitlines(), start=1):
-        where = f"{path}:{number}"
-        data = parse_json(line, where) if line.strip() else None
-        if not isinstance(data, dict):
-            continue
-        if data.get("definition", name if all_of_it else None) == name:
-            yield parse(Workload, data.get("workload", data), where)
+    asked = [path for path in files if is_file(path) and re.search(only, str(path))]
+    found = list(read_each(asked, read, unread))
+    lines.finish(only)
+    return found
 
 
 def _found(path: Path, definition: Definition, data: Mapping[str, Any], work: Sequence[Workload], number: int) -> Found:

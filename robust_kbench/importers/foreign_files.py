@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from robust_kbench.schema.documents import printable
 
 MAX_SOURCE_BYTES = 1 << 20
 _LONGEST_PATH = 900  # a record has room for a thousand characters
+_LONGEST_ERROR = 2000  # it may repeat a key as long as its file
 Item = TypeVar("Item")
 
 
@@ -26,15 +28,25 @@ def read_each(
     """
     for path in files:
         try:
-            if not str(path).isprintable() or len(str(path)) > _LONGEST_PATH:
-                raise SpecError(f"{path}: its path is too long, or no text; rename it")
+            check_path(path)
             found = list(read(path))
         except SpecError as error:
             if unread is None:
                 raise
-            unread.append(Unread(printable(str(path))[:_LONGEST_PATH], str(error).removeprefix(f"{path}: ")))
+            unread.append(unread_at(str(path), str(error).removeprefix(f"{path}: ")))
         else:
             yield from found
+
+
+def check_path(path: Path) -> None:
+    """Raise SpecError for one that no record can hold."""
+    if not str(path).isprintable() or len(str(path)) > _LONGEST_PATH:
+        raise SpecError(f"{path}: its path is too long, or no text; rename it")
+
+
+def unread_at(place: str, error: str) -> Unread:
+    """What cannot be read there, at a length that can be shown."""
+    return Unread(printable(place)[:_LONGEST_PATH], error[:_LONGEST_ERROR])
 
 
 def is_file(path: Path) -> bool:
@@ -48,15 +60,21 @@ def is_file(path: Path) -> bool:
 def read_source(path: Path) -> str:
     """The text of a foreign file. Raises SpecError where it is none, or too long."""
     try:
+        return TextIOWrapper(BytesIO(read_content(path)), encoding="utf-8").read()
+    except UnicodeDecodeError:
+        raise SpecError(f"{path}: not UTF-8 text") from None
+
+
+def read_content(path: Path) -> bytes:
+    """What is in a foreign file. Raises SpecError where it cannot be read, or is too long."""
+    try:
         if path.is_symlink():
             raise SpecError(f"{path}: a link, which is not followed; name the file that it leads to")
         if not path.is_file():
             raise SpecError(f"{path}: not a regular file")
         if path.stat().st_size > MAX_SOURCE_BYTES:
             raise SpecError(f"{path}: larger than {MAX_SOURCE_BYTES:,} bytes")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise SpecError(f"{path}: not UTF-8 text") from None
+        return path.read_bytes()
     except OSError as error:
         raise SpecError(f"{path}: {error.strerror}") from None
 

@@ -175,6 +175,8 @@ def parse(model: type[Model], data: Mapping[str, Any], where: str) -> Model:
         return model.model_validate_json(json.dumps(data, default=str))
     except ValidationError as error:
         raise SpecError(f"{where}: {_explain(model, error)}") from None
+    except RecursionError:
+        raise SpecError(f"{where}: nested too deeply") from None
 
 
 def _explain(model: type[BaseModel], error: ValidationError) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from command_line import kbench
+
+from robust_kbench.cli.import_ import Format, _find
+from robust_kbench.errors import SpecError
 
 SOUND = """import torch
 import torch.nn as nn
@@ -82,3 +86,16 @@ def test_a_file_that_cannot_be_read_is_told_once_as_neither_a_problem_nor_a_kern
     done = kbench("import", "flashinfer", "source", "--into", "into", config=tmp_path, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert done.stdout.count("not imported  source/broken.json") == 1
+
+
+def test_a_broken_line_does_not_cost_the_definition_that_was_asked_for(tmp_path: Path) -> None:
+    tensor = {"shape": ["rows"], "dtype": "float32"}
+    definition = {"name": "d", "axes": {"rows": {"type": "var"}}, "inputs": {"x": tensor}, "outputs": {"y": tensor}}
+    (tmp_path / "d.json").write_text(json.dumps({**definition, "reference": "def run(x):\n    return x + 1\n"}))
+    (tmp_path / "d.jsonl").write_text('{"axes": {"rows": 9}}\n{"axes": \n')
+    found, unread = _find(Format.FLASHINFER, tmp_path / "d.json", "")
+    assert [each.request.options["sizes"] for each in found] == [{"rows": 9}]
+    assert [each.place for each in unread] == [f"{tmp_path}/d.jsonl:2"]
+    (tmp_path / "d.json").write_text("{")
+    with pytest.raises(SpecError, match=r"d\.json: Expecting"):
+        _find(Format.FLASHINFER, tmp_path / "d.json", "")

@@ -134,6 +134,97 @@ def test_workloads_may_stand_elsewhere_and_name_their_definition(tmp_path: Path)
     assert found.request.options["sizes"] == {"rows": 48}
 
 
+OWN = b'{"definition": "scaled_rows_h64", '
+BROKEN_LINES = [
+    pytest.param(OWN + b'"workload": {"axes"', "Expecting", id="cut off"),
+    pytest.param(OWN + b'"workload": 3}', "object", id="no mapping"),
+    pytest.param(OWN + b'"axes": {"rows": "9"}}', "axes.rows", id="a text"),
+    pytest.param(OWN + b'"axes": {"rows": -9}}', "axes.rows", id="negative"),
+    pytest.param(OWN + b'"workload": {"inputs": {}}}', "axes: missing", id="no axes"),
+    pytest.param(OWN + b'"workload": {"axes": {}}}', "axes.rows: missing", id="no rows"),
+    pytest.param(OWN + b'"axes": {"rows": %s}}' % (b"9" * 4000), "axes.rows", id="huge"),
+    pytest.param(OWN + b'"axes": {"rows": %s}}' % (b"9" * 9000), "digits", id="too huge for Python"),
+    pytest.param(OWN + b'"axes": {"rows": 9}, "inputs": {"eps": {"value": 1}}}', "inputs.eps.type", id="no type"),
+    *(
+        pytest.param(
+            OWN + b'"axes": {"rows": 9}, "inputs": {"eps": {"type": "scalar", "value": %s}}}' % value,
+            "inputs.eps.value",
+            id=f"a value of {len(value)} characters",
+        )
+        for value in (b"1e999", b"9" * 4000)
+    ),
+    pytest.param(OWN + b'"axes": {"rows": 9}, "uuid": "\xff"}', "not UTF-8", id="bytes"),
+    pytest.param(OWN + b'"a": ' + b"[" * 100_000, "recursion", id="deep"),
+]
+
+
+@pytest.mark.parametrize("is_beside", [True, False], ids=["beside it", "elsewhere"])
+@pytest.mark.parametrize(("line", "words"), BROKEN_LINES)
+def test_a_line_that_cannot_be_read_costs_only_itself(tmp_path: Path, line: bytes, words: str, is_beside: bool) -> None:
+    own = foreign.write_definition(tmp_path / "definitions/own")
+    foreign.write_definition(tmp_path / "definitions/other", name="other_rows")
+    file = own / "workload.jsonl"
+    if not is_beside:
+        for folder in ("own", "other"):
+            (tmp_path / f"definitions/{folder}/workload.jsonl").unlink()
+        file = tmp_path / "workloads/all.jsonl"
+        file.parent.mkdir()
+    named = (
+        {"definition": name, "workload": each}
+        for name in ("scaled_rows_h64", "other_rows")
+        for each in foreign.WORKLOADS
+    )
+    lines = [json.dumps(each).encode() for each in named]
+    file.write_bytes(b"\n".join([lines[0], line, *lines[1:]]))
+    unread: list[Unread] = []
+    found = flashinfer.find(tmp_path, unread=unread)
+    assert [each.request.options["sizes"] for each in found] == [{"rows": 96}] * 2
+    assert [each.request.digest[:7] for each in found] == ["sha256:"] * 2
+    (told,) = unread
+    assert told.place == f"{file}:2"
+    assert told.error.startswith("workload of scaled_rows_h64: ")
+    assert words in told.error
+
+
+def test_a_file_of_workloads_is_its_definitions_by_its_name_where_its_lines_are_broken(tmp_path: Path) -> None:
+    folder = foreign.write_definition(tmp_path / "definitions")
+    (folder / "workload.jsonl").unlink()
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "workloads/scaled_rows_h64.jsonl").write_text('[\n{"workload": {"axes": {"rows": 7}}}\n')
+    (tmp_path / "workloads/notes.jsonl").write_text('{"of": "something else"}\n3\n{"definition": 3}\n')
+    (tmp_path / "workloads/long.jsonl").write_text(" " * (MAX_SOURCE_BYTES + 1))
+    unread: list[Unread] = []
+    (found,) = flashinfer.find(tmp_path, unread=unread)
+    assert found.request.options["sizes"] == {"rows": 7}
+    told = [(each.place.removeprefix(f"{tmp_path}/workloads/"), each.error.partition(":")[0]) for each in unread]
+    assert told == [
+        ("scaled_rows_h64.jsonl:1", "workload of scaled_rows_h64"),
+        ("long.jsonl", f"larger than {MAX_SOURCE_BYTES:,} bytes"),
+        ("notes.jsonl:2", "not a mapping of keys to values"),
+        ("notes.jsonl:3", "its definition is no name"),
+    ]
+
+
+def test_of_a_file_that_is_broken_throughout_some_lines_are_told_and_the_others_counted(tmp_path: Path) -> None:
+    folder = foreign.write_definition(tmp_path)
+    (folder / "workload.jsonl").write_text("{\n" * 1000)
+    unread: list[Unread] = []
+    assert len(flashinfer.find(tmp_path, unread=unread)) == 1
+    assert [each.place.rpartition(":")[2] for each in unread[:-1]] == [str(number) for number in range(1, 21)]
+    assert unread[-1] == Unread(str(folder / "workload.jsonl"), "980 more of its lines cannot be read")
+
+
+def test_who_asks_for_one_definition_is_told_of_its_lines_alone(tmp_path: Path) -> None:
+    for name in ("own", "other"):
+        folder = foreign.write_definition(tmp_path / name, name=name)
+        (folder / "workload.jsonl").write_text("{\n")
+    unread: list[Unread] = []
+    flashinfer.find(tmp_path, "/own/", unread)
+    assert [each.place for each in unread] == [f"{tmp_path}/own/workload.jsonl:1"]
+    with pytest.raises(SpecError, match=r"own/workload\.jsonl:1: workload of own: Expecting"):
+        flashinfer.find(tmp_path / "own")
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

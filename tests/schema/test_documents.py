@@ -185,6 +185,14 @@ def test_deep_nesting_is_refused_and_does_not_overflow_the_stack() -> None:
     assert (done.returncode, done.stdout) == (0, "refused\n")
 
 
+def test_what_is_nested_too_deeply_to_be_written_is_refused() -> None:
+    nested: Any = 1
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(SpecError, match=r"task\.yaml: nested too deeply"):
+        parse(Task, {**TASK, "summary": nested}, "task.yaml")
+
+
 @settings(max_examples=200, derandomize=True)
 @given(st.text(alphabet="ab:1e- \n[]{},?*&!'\"#|>%.~\t", max_size=40))
 def test_whatever_the_text_the_answer_is_a_mapping_or_a_spec_error(text: str) -> None:
