@@ -1,4 +1,4 @@
-"""Folders that hostile code has filled: what is read from there, and how they are deleted."""
+"""Folders that hostile code has filled: what is read from there, how much it is, and how they are deleted."""
 
 from __future__ import annotations
 
@@ -22,6 +22,28 @@ def discard(folder: Path) -> None:
     if os.path.lexists(folder):
         for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):  # neither follows a link below the folder
             subprocess.run([*command, "--", str(folder)], capture_output=True)
+
+
+def holds_more(folder: Path, most: int) -> bool:
+    """Tell if there are more than `most` files and folders below `folder`, while hostile code may go on there.
+
+    What cannot be looked through counts as more: any number may be hidden in it.
+    """
+    count, left = 0, [str(folder)]
+    while left:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    count += 1
+                    if count > most:
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+        except FileNotFoundError:  # deleted meanwhile, as an honest cache does
+            continue
+        except OSError:
+            return True
+    return False
 
 
 def open_left(path: Path) -> BinaryIO:

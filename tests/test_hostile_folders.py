@@ -18,7 +18,7 @@ from robust_kbench.emulator.survey import sandbox as survey
 from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
 from robust_kbench.errors import SpecError
-from robust_kbench.hostile_folders import discard, open_left
+from robust_kbench.hostile_folders import discard, holds_more, open_left
 from robust_kbench.importers import sandbox as importing
 from robust_kbench.importers.description import Request
 from robust_kbench.importers.foreign_files import read_source
@@ -56,6 +56,23 @@ def test_deep_folders_are_deleted_with_few_descriptors(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert not left.exists()
+
+
+def test_files_and_folders_are_counted_and_links_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/b/file").touch()
+    (tmp_path / "a/link").symlink_to(tmp_path)
+    assert holds_more(tmp_path, 3)
+    assert not holds_more(tmp_path, 4)
+    assert not holds_more(tmp_path / "gone", 0)
+
+
+def test_what_cannot_be_looked_through_may_hold_any_number(tmp_path: Path) -> None:
+    nest(tmp_path, 3000)  # longer than a path can be
+    try:
+        assert holds_more(tmp_path, 10_000)
+    finally:
+        discard(tmp_path / "d")
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
-from robust_kbench.hostile_folders import discard
+from robust_kbench.hostile_folders import discard, holds_more
 from robust_kbench.isolation import processes, schedule
 from robust_kbench.isolation.protocol import Answer, Loaded, Raised, Returned, parse_answer
 from robust_kbench.worker import wire
@@ -40,6 +40,8 @@ _OPENING = threading.Semaphore(2)
 _LONGEST_END_S, _MOST_MESSAGES = 30.0, 4096
 _LEAST_FREE_DISK_BYTES = 256 << 20
 _LEAST_FREE_MEMORY_BYTES = 512 << 20
+_MOST_FILES = 65_536
+"""Of a worker, in its own folder. Triton's cache has some hundred; a file system has room for a number of them only."""
 _MOST_THREADS = 1024
 """Of a worker and all that it has started. Honest pools have one for each core that they see."""
 _STOPPED_ALLOWANCE_NS = 100_000
@@ -113,6 +115,8 @@ class Worker:
         self._is_disk_limited = (
             _free_disk_bytes(scratch.parent) > 2 * _LEAST_FREE_DISK_BYTES
         )  # else others have filled it
+        self._free_files = _free_files(scratch.parent)
+        self._most_files = min(_MOST_FILES, self._free_files // 2)
         self._is_memory_limited = processes.available_bytes() > 2 * _LEAST_FREE_MEMORY_BYTES
 
     def open(self, device: str, *, few_queues: bool = False, spin: bool, timeout_s: float) -> None:
@@ -481,6 +485,13 @@ class Worker:
             raise self._crash(f"used more than {self._allowance.memory_bytes / 2**30:.1f} GiB of memory")
         if self._is_disk_limited and _free_disk_bytes(self.scratch.parent) < _LEAST_FREE_DISK_BYTES:
             raise self._crash(f"left less than {_LEAST_FREE_DISK_BYTES >> 20} MiB of the disk free")
+        if self._has_too_many_files():
+            raise self._crash(f"made more than {self._most_files:,} files")
+
+    def _has_too_many_files(self) -> bool:
+        """Tell if it leaves others too few. Its own are counted only where so many are gone, since that takes time."""
+        taken = self._free_files - _free_files(self.scratch.parent)
+        return taken > self._most_files and holds_more(self.scratch, self._most_files)
 
     def _check_machine(self, members: list[int]) -> None:
         """Hold what no account of a process shows to the machine's limits. Raises WorkerCrashed."""
@@ -559,6 +570,11 @@ def _name_of(number: int) -> str:
 def _free_disk_bytes(folder: Path) -> int:
     status = os.statvfs(folder)
     return status.f_bavail * status.f_frsize
+
+
+def _free_files(folder: Path) -> int:
+    """How many more files its file system has room for: inodes. Zero where it does not count them, and has no limit."""
+    return os.statvfs(folder).f_favail
 
 
 def _nonce() -> int:

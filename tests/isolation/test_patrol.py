@@ -1,9 +1,11 @@
-"""What the judge looks at while it waits, and no limit of the kernel's covers: threads, and the machine's memory."""
+"""What the judge looks at while it waits, and no limit of the kernel's covers: threads, files, the machine's memory."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +30,15 @@ some = [threading.Thread(target=time.sleep, args=({},)) for _ in range({})]
 for each in some: each.start()
 """
 JOINED = "for each in some: each.join()\n"
+FILES = """
+import os
+if not os.path.exists("made"):
+    os.mkdir("made")
+    for number in range({}): os.mknod(f"made/{{number}}")
+time.sleep(0.3)
+"""
 MIB = 1 << 20
+counts_files = pytest.mark.skipif(os.statvfs(tempfile.gettempdir()).f_files == 0, reason="no limit on files here")
 
 
 @pytest.fixture
@@ -104,3 +114,42 @@ def test_whoever_takes_the_machines_last_memory_has_crashed(
     monkeypatch.setattr(processes, "available_bytes", available_bytes)
     assert _end(evaluator, submit) == end
     assert "__init__" in looks
+
+
+@counts_files
+def test_empty_files_without_end_are_ended(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_MOST_FILES", 1000)  # some disks take seconds for more
+    assert _end(evaluator, submit, FILES.format(10_000_000)) == ("crashed", "made more than 1,000 files")
+
+
+def test_as_many_files_as_a_cache_has_are_no_reason(evaluator: Evaluator, submit: Submit) -> None:
+    assert _end(evaluator, submit, FILES.format(500)) == ("passed", "")
+
+
+@pytest.mark.parametrize(
+    ("own", "free", "end"),
+    [
+        pytest.param(500, 900, ("crashed", "made more than 450 files"), id="more than half of what there is room for"),
+        pytest.param(400, 900, ("passed", ""), id="less than that"),
+        pytest.param(500, 0, ("passed", ""), id="a file system that counts none"),
+    ],
+)
+def test_a_file_system_keeps_half_of_its_room_for_files(
+    own: int,
+    free: int,
+    end: tuple[str, str],
+    evaluator: Evaluator,
+    submit: Submit,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "_free_files", lambda folder: max(0, free - len([*folder.rglob("made/*")])))
+    assert _end(evaluator, submit, FILES.format(own)) == end
+
+
+def test_files_that_others_make_are_not_held_against_a_worker(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_free_files", lambda folder: 10**6 * (sys._getframe(1).f_code.co_name == "__init__"))
+    assert _end(evaluator, submit, FILES.format(500)) == ("passed", "")
