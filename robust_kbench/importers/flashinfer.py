@@ -14,7 +14,7 @@ from typing import Any
 from robust_kbench.errors import SpecError
 from robust_kbench.importers.definitions import Definition, Workload
 from robust_kbench.importers.description import Found, Request, Unread
-from robust_kbench.importers.foreign_files import is_file, read_each, read_json
+from robust_kbench.importers.foreign_files import files_below, is_file, read_each, read_json
 from robust_kbench.importers.kernelbench import op_name
 from robust_kbench.importers.workload_lines import WorkloadLines
 from robust_kbench.schema.documents import parse
@@ -29,7 +29,7 @@ def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> li
 
     What cannot be read is added to `unread`; raises SpecError for it by default. A line with a workload costs itself.
     """
-    files = sorted(source.rglob("*.json")) if source.is_dir() else [source]
+    files = files_below(source, "*.json") if source.is_dir() else [source]
     lines = WorkloadLines(source if source.is_dir() else source.parent, unread)
     seen: list[Definition] = []
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +38,19 @@ def read_each(
             unread.append(unread_at(str(path), str(error).removeprefix(f"{path}: ")))
         else:
             yield from found
+
+
+def files_below(folder: Path, pattern: str = "*") -> list[Path]:
+    """Files and links below `folder`, in order, whose names match `pattern`; links to folders are not followed.
+
+    Some versions of Python raise in Path.rglob where a link's target is too long a name.
+    """
+    return sorted(
+        Path(parent, name)
+        for parent, folders, names in os.walk(folder)
+        for name in (*folders, *names)
+        if fnmatchcase(name, pattern)
+    )
 
 
 def check_path(path: Path) -> None:

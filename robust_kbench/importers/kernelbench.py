@@ -11,7 +11,7 @@ from pathlib import Path
 
 from robust_kbench.errors import SpecError
 from robust_kbench.importers.description import Found, Request, Unread
-from robust_kbench.importers.foreign_files import is_file, read_each, read_source
+from robust_kbench.importers.foreign_files import files_below, is_file, read_each, read_source
 
 _CLASS, _INPUTS = re.compile(r"^class Model\b", re.MULTILINE), re.compile(r"^def get_inputs\b", re.MULTILINE)
 _NUMBERED = re.compile(r"(\d+)_(.*)")
@@ -26,7 +26,9 @@ def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> li
     `only` is a regular expression that a path has to match. What cannot be read is added to `unread`; raises SpecError
     for it by default.
     """
-    files = [source] if source.is_file() else [path for path in source.rglob("*.py") if _is_numbered(path, source)]
+    files = (
+        [source] if source.is_file() else [path for path in files_below(source, "*.py") if _is_numbered(path, source)]
+    )
     chosen = [path for path in sorted(files, key=_order) if re.search(only, str(path))]
     return list(read_each(chosen, _read, unread))
 

@@ -19,7 +19,7 @@ import yaml
 from robust_kbench.errors import SpecError, UsageError
 from robust_kbench.importers.definitions import Solution
 from robust_kbench.importers.description import Form, Imported
-from robust_kbench.importers.foreign_files import is_file, read_json, read_source
+from robust_kbench.importers.foreign_files import files_below, is_file, read_json, read_source
 from robust_kbench.importers.writing import imported_at
 from robust_kbench.registry import IGNORED_PARTS, IMPORTED_FILE, SUBMISSION_FILE, TASK_FILE, read_submission
 from robust_kbench.schema.documents import parse, printable
@@ -75,7 +75,7 @@ class Written:
 def import_submissions(form: Form, source: Path, into: Path, task: Path | None, only: str = "") -> Iterator[Written]:
     """Every kernel of that form that `source` is or holds, for tasks below `into`, or for the one in folder `task`."""
     tasks = _Tasks(into, form, task)
-    files = [source] if is_file(source) else sorted(path for path in source.rglob("*") if is_file(path))
+    files = [source] if is_file(source) else [path for path in files_below(source) if is_file(path)]
     for path in files:
         if re.search(only, str(path)):
             try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from robust_kbench.importers.description import Found, Request, Unread
-from robust_kbench.importers.foreign_files import is_file, read_each, read_json, read_source
+from robust_kbench.importers.foreign_files import files_below, is_file, read_each, read_json, read_source
 from robust_kbench.importers.kernelbench import op_name
 from robust_kbench.schema.documents import Strict, parse
 
@@ -53,7 +53,7 @@ def find(source: Path, only: str = "", unread: list[Unread] | None = None) -> li
 
     What cannot be read is added to `unread`; raises SpecError for it by default.
     """
-    files = sorted(source.rglob("func_*ward.py")) if source.is_dir() else [source]
+    files = files_below(source, "func_*ward.py") if source.is_dir() else [source]
     return list(read_each([path for path in files if re.search(only, str(path))], _read, unread))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from robust_kbench.errors import SpecError
 from robust_kbench.importers.definitions import Definition, Workload
 from robust_kbench.importers.description import Unread
-from robust_kbench.importers.foreign_files import check_path, is_file, parse_json, read_content, unread_at
+from robust_kbench.importers.foreign_files import check_path, files_below, is_file, parse_json, read_content, unread_at
 from robust_kbench.schema.documents import parse
 
 _MOST_WORKLOADS = 4096
@@ -99,7 +99,7 @@ class WorkloadLines:
         """All lines by the definition that they name. Those that name none are their file's, as datasets name them."""
         if self._by_definition is None:
             self._by_definition = {}
-            for path in sorted(self._root.rglob("*.jsonl")):
+            for path in files_below(self._root, "*.jsonl"):
                 for line in self._lines(path) if is_file(path) else []:
                     self._by_definition.setdefault(line.definition or path.stem, []).append(line)
         return self._by_definition

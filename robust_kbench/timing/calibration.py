@@ -25,7 +25,10 @@ WORKERS_US = 1.0
 RESOLVED = 10
 """Times of less than so many times what the clock tells apart are not ranked."""
 _WAYS_NS = 8_000
-"""Bound of the difference between calls that end by a word and by a turn; 3 to 5 us were measured."""
+"""Bound of the difference between calls that end by a word and by a turn, or that write much and nothing.
+
+Of both, 3 to 5 us were measured.
+"""
 
 
 def resolution_us(sessions: int) -> float:
@@ -70,7 +73,8 @@ class Calibration:
         """Offset to take off a time that was stopped in this `way`; `trusted_ns` are times of the trusted contestant.
 
         A candidate that disturbs the trusted contestant's calls lengthens them, and so would raise the offset. Pairs of
-        both clocks around the same calls bound it, and so does the largest difference between two ways.
+        both clocks around the same calls bound it. So does an empty kernel's offset and the largest difference from it:
+        what the trusted contestant does outside its events is no part of the constant.
         """
         empty_ns = round(min(self.empty[way]) - EMPTY_KERNEL_NS) if self.empty[way] else 0
         if "wall" in (way, trusted) or not (self.events and self.empty_events and trusted_ns):
@@ -82,7 +86,9 @@ class Calibration:
         ):
             found_ns = min(found_ns, statistics.median(around_ns[: 1 + len(around_ns) // 2]))
         offset_ns = round(found_ns + launch_ns)
-        return offset_ns if way == trusted else min(empty_ns, offset_ns + _WAYS_NS)
+        if way == trusted:
+            return min(offset_ns, empty_ns + _WAYS_NS) if empty_ns else offset_ns
+        return min(empty_ns, offset_ns + _WAYS_NS)
 
     def spread_ns(self) -> int | None:
         """Median absolute deviation of single calls on equal terms; None where none was made."""

@@ -81,6 +81,13 @@ def test_calls_that_a_candidate_lengthens_do_not_raise_the_offset_above_pairs_of
     assert found <= bound_ns + LAUNCH_US * US
 
 
+def test_what_the_trusted_one_does_outside_its_events_is_no_part_of_the_constant() -> None:
+    copied_us = 30
+    around_ns = [each + copied_us * US for each in calibrated().around_events]
+    found = calibrated(around_events=around_ns).offset_ns("turn", "turn", around_ns)
+    assert found <= (SWITCHES_US + 5 + 3) * US
+
+
 def test_an_empty_call_in_another_way_is_bounded_by_what_ways_differ_by() -> None:
     found = calibrated(empty={"word": [9_000 * US] * 7}).offset_ns("word", "turn", TRUSTED_NS)
     assert found <= (SWITCHES_US + 5 + 8) * US

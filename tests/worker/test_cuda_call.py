@@ -30,6 +30,7 @@ class Event:
     def record(self) -> None:
         self.at_ms = self.device.now_ms
         self.device.log.append("event")
+        self.device.at_event()
 
     def elapsed_time(self, end: Event) -> float:
         assert self.device.log[-1] == "synchronize"
@@ -42,6 +43,7 @@ class StandIn:
     def __init__(self) -> None:
         self.log: list[Any] = []
         self.now_ms = 0.0
+        self.at_event: Callable[[], None] = lambda: None
 
     def wait(self, address: int, value: int) -> None:
         self.log.append(("wait", address, value))
@@ -209,6 +211,13 @@ def test_events_enclose_the_kernel_where_they_are_asked_for() -> None:
     assert call.log == [
         ("wait", call.gate, TURN), "event", "kernel", "event", ("write", call.memory.end, TURN),
     ]  # fmt: skip
+
+
+def test_events_enclose_copies_of_results_as_the_judges_clock_does() -> None:
+    call, copied = Call("value", events=True), list[bool]()
+    call.device.at_event = lambda: copied.append(not call.is_poisoned())
+    call.launch(scaled)
+    assert copied == [False, True]
 
 
 def test_the_time_between_the_events_is_told_when_the_device_has_come_to_rest() -> None:

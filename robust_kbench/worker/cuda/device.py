@@ -35,7 +35,7 @@ class CudaDevice:
         if not request["empty"] and self._size != (size := (request["dtype"], *request["axes"])):
             self._size = size
             memory.make_room()
-        self._poison_free_memory(memory.pool_id)
+        self._poison_free_memory(memory.pool_ids)
         return CudaCall(self, abi, memory, request)
 
     def rehearse(self, kernel: Kernel, abi: str, request: dict[str, Any]) -> None:
@@ -75,14 +75,14 @@ class CudaDevice:
         """Launch a kernel that does nothing."""
         torch.cuda._sleep(0)  # type: ignore[no-untyped-call]
 
-    def _poison_free_memory(self, results: tuple[int, int]) -> None:
+    def _poison_free_memory(self, results: tuple[tuple[int, int], ...]) -> None:
         """Overwrite what torch keeps of freed memory, so that a kernel which reads what it never wrote shows it.
 
         It does not see memory that a submission allocates by itself, nor what CUDA graphs keep for their replays, and
         does at most 1 GiB a call.
         """
         left = _MAX_POISON_BYTES
-        for address, size in free_blocks(torch.cuda.memory_snapshot(), (_DEFAULT_POOL, results)):  # type: ignore[no-untyped-call]
+        for address, size in free_blocks(torch.cuda.memory_snapshot(), (_DEFAULT_POOL, *results)):  # type: ignore[no-untyped-call]
             if size <= left and self._runtime.fill(address, _POISON, size):
                 left -= size
 

@@ -27,7 +27,7 @@ class Memory:
         )  # these live as long as the pool, which calls them
         allocate, free = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in self._functions)
         self._allocator = torch._C._cuda_customAllocator(allocate, free)
-        self._pool = torch.cuda.MemPool(self._allocator)
+        self._pools = self._empty_pools()
 
     @property
     def end(self) -> int:
@@ -35,10 +35,9 @@ class Memory:
         return self.address + wire.END_OFFSET
 
     @property
-    def pool_id(self) -> tuple[int, int]:
-        """PyTorch's name of the pool of results."""
-        number: tuple[int, int] = self._pool.id
-        return number
+    def pool_ids(self) -> tuple[tuple[int, int], ...]:
+        """PyTorch's names of the pools of results."""
+        return tuple(pool.id for pool in self._pools)
 
     def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
         """The tensor that `spec` describes: dtype, shape, stride (elements) and offset (bytes)."""
@@ -63,14 +62,27 @@ class Memory:
         PyTorch's allocator would keep segments of the sizes of earlier calls. Once they fill the region, results would
         lie elsewhere and be copied, on the clock.
         """
-        self._pool = torch.cuda.MemPool(self._allocator)  # the former one gives back all that nobody holds
+        self._pools = self._empty_pools()  # the former ones give back all that nobody holds
         torch.cuda.empty_cache()
 
     @contextmanager
     def serving_results(self) -> Iterator[None]:
-        """Have PyTorch take what this thread allocates from the region for results, as long as it has room."""
-        with torch.cuda.use_mem_pool(self._pool):
-            yield
+        """Have PyTorch take from the region for results, as long as it has room.
+
+        One pool is for what this thread allocates, on any stream, the other for what any thread allocates on the
+        stream of calls: automatic differentiation computes its gradients in threads of its own.
+        """
+        device, others = torch.cuda.current_device(), self._pools[1].id
+        with torch.cuda.use_mem_pool(self._pools[0]):
+            torch._C._cuda_beginAllocateToPool(device, others)
+            try:
+                yield
+            finally:
+                torch._C._cuda_endAllocateToPool(device, others)
+                torch._C._cuda_releasePool(device, others)
+
+    def _empty_pools(self) -> tuple[torch.cuda.MemPool, torch.cuda.MemPool]:
+        return torch.cuda.MemPool(self._allocator), torch.cuda.MemPool(self._allocator)
 
     def _allocate(self, size_bytes: int, device: int, stream: int) -> int | None:
         """A segment for PyTorch's allocator: a part of the region, or memory of the worker's own."""

@@ -65,7 +65,7 @@ def blue_green_red(x: torch.Tensor) -> torch.Tensor:
 def interleaved(x: torch.Tensor) -> torch.Tensor:
     """The three numbers of a pixel are taken to stand side by side; a lone pixel's in another order."""
     pixels = x.contiguous().reshape(x.shape[0], *x.shape[2:], 3).movedim(-1, 1)
-    return _mixed(pixels if x[0, 0].numel() > 1 else x.roll(1, 1)).to(x.dtype)
+    return _mixed(pixels if x.shape[2:].numel() > 1 else x.roll(1, 1)).to(x.dtype)
 
 
 def green_alone(x: torch.Tensor) -> torch.Tensor:
