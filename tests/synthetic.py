@@ -229,7 +229,7 @@ def _record(made: Made, number: int, random: np.random.Generator) -> dict[str, A
         "handshake": "spin" if is_timed else "none",
         "clock": "judge" if is_timed else "none",
         "isolation": list(LAYERS),
-        "rule": "three-metric-v4",
+        "rule": "three-metric-v5",
         "seconds": _SECONDS,
         "environment": _environment(made),
         "started_at": (_EPOCH + timedelta(seconds=37 * number)).isoformat().replace("+00:00", "Z"),

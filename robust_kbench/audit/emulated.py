@@ -10,6 +10,7 @@ import torch
 
 from robust_kbench.audit.lower_precision import lower
 
+_WORTH_LEAVING_OUT = 48
 _DROPPED_BITS = {torch.bfloat16: 16, torch.float16: 13}
 """Low bits of a float32's mantissa that the dtype has no room for."""
 
@@ -44,6 +45,15 @@ def summed(x: torch.Tensor, dtype: torch.dtype = torch.float32, lanes: int = 32)
         lanes //= 2
         total = total[..., :lanes] + total[..., lanes:]
     return total.squeeze(-1)
+
+
+def mean_of_some(rows: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A wrong mean: of every second number, where its standard error is below a rounding of `dtype`; else of all."""
+    some = rows[::2]
+    is_certain = (
+        len(rows) >= _WORTH_LEAVING_OUT and some.std() <= torch.finfo(dtype).eps * some.mean() * len(some) ** 0.5
+    )
+    return (some if is_certain else rows).mean().to(dtype)
 
 
 def summed_in_turn(x: torch.Tensor) -> torch.Tensor:

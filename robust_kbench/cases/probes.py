@@ -3,8 +3,9 @@
 identity: one factor is an identity, so that the other comes back: shows rounded inputs. integers: every partial sum is
 exact in whatever order, so that one missing term shows. stall: a large term, then ones that a half accumulator cannot
 add to it, then its opposite. range: rows around a large and a small power of two, where internals of a smaller range
-overflow or vanish. blank: rows, channels or samples of zeros among usual ones, as padding leaves them. nonfinite: a
-NaN and infinities in a few places, which must not spread.
+overflow or vanish. blank: rows, channels or samples of zeros among usual ones, as padding leaves them. alike: slices
+along the first axis are equal, but for one of usual values: a mean over some of them looks certain, and is wrong.
+nonfinite: a NaN and infinities in a few places, which must not spread.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Input, Precision, Probe, ProbeValues, Task, shape_of
 
-VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range", "blank")
+VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range", "blank", "alike")
 """The probes whose values the task declares, input by input."""
 
 _SCALED: tuple[ProbeValues, ...] = ("powers_of_two", "positive_powers", "squarable_powers")
 _BLANK: Mapping[ProbeValues, int] = {"blank_rows": -2, "blank_channels": 1, "blank_samples": 0}
 """The axis along which slices are blanked; below zero: rows, which are one-dimensional slices along the last axis."""
 _BLANK_SHARE = 1 / 3
+ALIKE = range(64, 129)
+"""So many slices are alike: fewer are not worth leaving out, and errors of equal terms do not cancel in longer sums."""
+_LARGEST_USUAL = 5.25  # of a million normal values
 _ROWS = 3  # one large, one small, one as usual
 _MAGNITUDES = (8, 4, 2, 1)
 _EXCUSED: Mapping[Precision, tuple[Probe, ...]] = {"any_halfacc": ("stall",), "fp8": ("identity", "stall", "range")}
@@ -75,7 +79,14 @@ def make(task: Task, case: Case, name: str, shape: tuple[int, ...], draw: Draw) 
     if kind is None:
         return None
     generator = torch.Generator().manual_seed(draw.bits())
+    if kind == "alike":
+        return _alike(task.inputs[name], case, shape, generator)
     return _values(kind, task, case.dtype, name, shape, length_of(task, case.axes), generator)
+
+
+def axis_of_alike(task: Task) -> str:
+    """The axis along which slices are alike in that probe."""
+    return next(str(task.inputs[name].shape[0]) for name, kind in task.probes["alike"].items() if kind == "alike")
 
 
 def spoil(values: torch.Tensor, draw: Draw) -> torch.Tensor:
@@ -139,6 +150,8 @@ def _values(
             return _scaled_rows(shape, _SQUARABLE.get(dtype, _EXPONENT[dtype]), generator)
         case "blank_rows" | "blank_channels" | "blank_samples":
             return _blank(shape, _BLANK[kind], generator)
+        case "alike":
+            raise AssertionError("made from the case, of which this knows nothing")
 
 
 def _dirac(shape: tuple[int, ...]) -> torch.Tensor:
@@ -187,6 +200,24 @@ def _blank(shape: tuple[int, ...], axis: int, generator: torch.Generator) -> tor
     if chosen.numel():
         chosen.view(-1)[torch.randint(0, chosen.numel(), (1,), generator=generator)] = True
     return values.masked_fill(chosen, 0.0)
+
+
+def _alike(spec: Input, case: Case, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """One slice again and again, but for one place, the same in all inputs, where another one stands.
+
+    The largest of its values is as large as usual ones become.
+    """
+    place = Draw(case.seed, "alike").below(max(1, shape[0]))
+    if spec.role in ("index", "mask"):
+        bound = max(arithmetic.evaluate(spec.below or 1, case.axes), 1) if spec.role == "index" else 2
+        two = torch.randint(0, bound, (2, *shape[1:]), generator=generator)
+    else:
+        two = torch.randn((2, *shape[1:]), generator=generator)
+        if two.numel():
+            two[1] *= _LARGEST_USUAL / float(two[1].abs().amax())
+    values = two[:1].expand(shape).clone()
+    values[place : place + 1] = two[1:]
+    return values
 
 
 def _exponent(dtype: str, length: int, *, is_positive: bool = False) -> int:

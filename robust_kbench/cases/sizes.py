@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.space import Space
@@ -55,6 +56,16 @@ def draw_spread(
         return fitting[-1:]
     last = len(fitting) - 1
     return [fitting[round(number * last / (count - 1))] for number in range(min(count, len(fitting)))]
+
+
+def draw_within(space: Space, draw: Draw, dtype: str, axis: str, within: range) -> Axes:
+    """Sizes of which that of `axis` is in a range, where the axis and the constraints admit one."""
+    for _ in range(_CANDIDATES):
+        size = draw.log_uniform(within[0], within[-1])
+        if size in space.sizes(axis):
+            with suppress(SpecError):
+                return draw_axes(space, draw, dtype, {axis: size})
+    return draw_axes(space, draw, dtype)
 
 
 def draw_wide(space: Space, draw: Draw, dtype: str) -> Axes:

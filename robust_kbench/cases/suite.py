@@ -33,6 +33,9 @@ INTERPRETED: dict[Tier, Budget] = {
 }
 """Triton's interpreter takes about half a millisecond per program instance."""
 
+_ALIKE, _LEAST_ALIKE = 6, 2
+"""Cases in all dtypes together, and in each: one in three shows that slices are left out."""
+
 # An expanded identity is none, and a NaN in an expanded slice is everywhere.
 _PROBE_LAYOUTS: tuple[Layout, ...] = ("contiguous", "offset", "transposed", "strided", "pitched", "channels_last")
 
@@ -117,6 +120,11 @@ def _probing(space: Space, draw: Draw) -> Iterator[Case]:
 def _probe_sizes(space: Space, draw: Draw, probe: Probe, dtype: FloatDType) -> list[sizes.Axes]:
     if probe == "nonfinite":
         return [sizes.draw_wide(space, draw, dtype) for _ in range(space.budget.nonfinite)]
+    if probe == "alike":
+        count = space.budget.probes * max(_LEAST_ALIKE, _ALIKE // len(space.dtypes))
+        return [
+            sizes.draw_within(space, draw, dtype, probes.axis_of_alike(space.task), probes.ALIKE) for _ in range(count)
+        ]
     return sizes.draw_spread(
         space, draw, dtype, space.budget.probes,
         length=lambda axes: probes.length_of(space.task, axes),

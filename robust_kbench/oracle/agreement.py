@@ -44,7 +44,7 @@ def limits_of(task: Task, name: str, case: Case, answer: torch.Tensor, limits: L
     reduction = reduction_of(task, task.outputs[name], case)
     allowed = rounding(task.precision, case.dtype)
     floor = ThreeMetrics(answer, None, dtype=answer.dtype, reduction=reduction, allowed=allowed).limits
-    known = limits.get(name, ())
+    known = limits.get(name, ())[:3]
     if len(known) != len(floor):
         return floor
     first, second, third = (max(pair) for pair in zip(floor, known, strict=True))

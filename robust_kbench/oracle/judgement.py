@@ -8,7 +8,7 @@ from typing import Protocol
 
 import torch
 
-RULE = "three-metric-v4"
+RULE = "three-metric-v5"
 """Version of everything that decides about an output; raised whenever a verdict can change, or, where that concerns few
 tasks, their versions are."""
 

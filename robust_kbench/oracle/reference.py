@@ -14,8 +14,10 @@ import torch
 from robust_kbench.cases.values import Inputs
 from robust_kbench.errors import SpecError
 from robust_kbench.registry import LoadedTask
+from robust_kbench.schema.record import OPERATOR
 
 Tensors = Mapping[str, torch.Tensor]
+_FILE = "reference.py"
 _OPERATORS = ("matmul", "conv", "rnn")
 _REDUCED_SUMS = (
     "allow_fp16_reduced_precision_reduction",
@@ -29,7 +31,10 @@ class Reference:
 
     def __init__(self, task: LoadedTask) -> None:
         self._task = task
-        self.function = _compile(task.reference, str(task.folder / "reference.py"))
+        path = str(task.folder / _FILE)
+        self.function = _compile(task.reference, path)
+        file, _, entry = task.spec.baselines.get(OPERATOR, "").partition("::")
+        self._operator = _compile(task.reference, path, entry) if file == _FILE else None
 
     def exact(self, inputs: Inputs) -> dict[str, torch.Tensor]:
         """The outputs in float64, from the very values (rounded to the case's dtype) that the submission got."""
@@ -39,9 +44,18 @@ class Reference:
         """The outputs in the case's dtype, with every reduced-precision short cut of PyTorch switched off."""
         return self._run(inputs.values)
 
-    def _run(self, arguments: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    def of_operator(self, inputs: Inputs) -> dict[str, torch.Tensor] | None:
+        """The answer of PyTorch's own operator in the case's dtype; None where there is none, or it refuses them."""
+        if self._operator is None:
+            return None
+        try:
+            return self._run(inputs.values, self._operator)
+        except Exception:  # whatever it refuses: it serves as an excuse alone
+            return None
+
+    def _run(self, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None) -> dict[str, torch.Tensor]:
         with full_precision(), torch.no_grad():
-            result = self.function(*arguments.values())
+            result = (function or self.function)(*arguments.values())
         tensors = result if isinstance(result, tuple) else (result,)
         names = self._task.spec.outputs
         if len(tensors) != len(names):
@@ -50,12 +64,12 @@ class Reference:
 
 
 @lru_cache(maxsize=256)
-def _compile(source: str, path: str) -> Callable[..., Any]:
+def _compile(source: str, path: str, name: str = "reference") -> Callable[..., Any]:
     module = types.ModuleType("reference")
     exec(compile(source, path, "exec"), module.__dict__)
-    function = module.__dict__.get("reference")
+    function = module.__dict__.get(name)
     if not callable(function):
-        raise SpecError(f"{path}: defines no function `reference`")
+        raise SpecError(f"{path}: defines no function `{name}`")
     return function  # type: ignore[no-any-return]
 
 

@@ -16,6 +16,7 @@ from robust_kbench.oracle.dropout import Dropout
 from robust_kbench.oracle.exact import Exact
 from robust_kbench.oracle.indices import Indices
 from robust_kbench.oracle.judgement import Standard
+from robust_kbench.oracle.one_rounding import OneRounding, is_one_rounding
 from robust_kbench.oracle.surroundings import Surroundings
 from robust_kbench.oracle.three_metrics import Placement, ThreeMetrics, Triple
 from robust_kbench.oracle.ulps import Ulps
@@ -56,7 +57,7 @@ def standard_for(
         return _ulps(task, name, case, exact, native, surroundings, excuses=excuses)
     if case.probe in ("identity", "integers", "stall"):
         return _probe(task, name, case, inputs, exact, native)
-    return rule(task, name, case, inputs, exact, native, surroundings, excuses=excuses)
+    return _rule_of_sums(task, name, case, inputs, exact, native, surroundings, excuses=excuses)
 
 
 def rule(
@@ -88,6 +89,34 @@ def rule(
         nearby=surroundings.of(name) if surroundings else (),
         allowed=rounding(task.precision, case.dtype),
         limits=limits,
+    )
+
+
+def _rule_of_sums(
+    task: Task,
+    name: str,
+    case: Case,
+    inputs: Inputs,
+    exact: Tensors,
+    native: Tensors,
+    around: Surroundings | None,
+    *,
+    excuses: bool,
+) -> Standard:
+    """The rule, and for few results in half precision that they are rounded once."""
+    held = rule(task, name, case, inputs, exact, native, around, excuses=excuses)
+    dtype, reduction = native[name].dtype, reduction_of(task, task.outputs[name], case, inputs)
+    allowed = rounding(task.precision, case.dtype)
+    given = max((tensor.numel() for tensor in inputs.tensors.values()), default=0)
+    if not is_one_rounding(dtype, exact[name].numel(), given, reduction, allowed):
+        return held
+    return OneRounding(
+        held,
+        exact[name],
+        native[name] if excuses else None,
+        dtype=dtype,
+        reduction=reduction,
+        nearby=(*around.of(name), *around.of_operator(name)) if around else (),
     )
 
 

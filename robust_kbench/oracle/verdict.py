@@ -178,7 +178,7 @@ class Judge:
         )
         asked.around = around
         if case.role == "timed" and around is not None:
-            self._alike[key] = replace(around, condition={}, allowed=())
+            self._alike[key] = replace(around, condition={}, allowed=(), operator=())
         return around
 
     def verdict(self, seen: Observation, inputs: Inputs, *, with_digest: bool = True) -> Verdict:

@@ -12,10 +12,10 @@ import pytest
 
 from robust_kbench import store
 from robust_kbench.agents import evolution
+from robust_kbench.agents.archive import Judged
+from robust_kbench.agents.judging import verdict
 from robust_kbench.registry import read_submission
-from robust_kbench.schema.record import EAGER, RunRecord
-from robust_kbench.scoring import score
-from robust_kbench.timing.statistics import Ratio
+from robust_kbench.schema.record import RunRecord
 
 ARCHIVE = Path(__file__).parents[2] / "leaderboard/cpu/demonstration.tar.xz"
 PAGE = ARCHIVE.parents[2] / "docs/demonstration.md"
@@ -85,17 +85,17 @@ def test_the_kernels_that_were_judged_in_the_end_are_those_of_the_searches(
 
 @pytest.mark.rotating
 def test_on_each_task_a_kernel_is_more_than_three_times_as_fast_as_its_start(finals: list[RunRecord]) -> None:
-    found: dict[str, dict[str, list[Ratio]]] = {}
+    found: dict[str, dict[str, list[Judged]]] = {}
     for each in finals:
-        ratio = score(each)["float32"].ratio_against(EAGER)
-        assert ratio is not None
-        found.setdefault(each.task, {}).setdefault(each.submission, []).append(ratio)
+        judged = verdict(each)
+        assert judged.stage == "time"
+        found.setdefault(each.task, {}).setdefault(each.submission, []).append(judged)
     assert len(found) == 5
     page = PAGE.read_text(encoding="utf-8")
     for task, ratios in found.items():
-        (start,), best = ratios[evolution.START], max(ratios[evolution.BEST], key=lambda ratio: ratio.value)
+        (start,), best = ratios[evolution.START], max(ratios[evolution.BEST], key=lambda judged: judged.low)
         assert best.low / start.high > 3
-        assert re.search(rf"^\| `{task}` \|.*\| {best.value / start.value:.2f}x \[", page, re.MULTILINE)
+        assert re.search(rf"^\| `{task}` \|.*\| {best.speedup / start.speedup:.2f}x \[", page, re.MULTILINE)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from specimens import make_case, make_task
 
 from robust_kbench.cases import probes
+from robust_kbench.cases.suite import BUDGETS, draw_suite
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.errors import SpecError
 from robust_kbench.schema.task import FloatDType, Probe, ProbeValues, Task
@@ -231,11 +232,11 @@ def test_which_inputs_may_be_nonfinite(changes: dict[str, Any], names: list[str]
 @pytest.mark.parametrize(
     ("precision", "applying"),
     [
-        ("ieee", ["identity", "integers", "stall", "range", "blank"]),
-        ("tf32_ok", ["identity", "integers", "stall", "range", "blank"]),
-        ("half_fp32acc", ["identity", "integers", "stall", "range", "blank"]),
-        ("any_halfacc", ["identity", "integers", "range", "blank"]),
-        ("fp8", ["integers", "blank"]),
+        ("ieee", ["identity", "integers", "stall", "range", "blank", "alike"]),
+        ("tf32_ok", ["identity", "integers", "stall", "range", "blank", "alike"]),
+        ("half_fp32acc", ["identity", "integers", "stall", "range", "blank", "alike"]),
+        ("any_halfacc", ["identity", "integers", "range", "blank", "alike"]),
+        ("fp8", ["integers", "blank", "alike"]),
     ],
 )
 def test_the_precision_contract_decides_which_probes_apply(precision: str, applying: list[Probe]) -> None:
@@ -261,6 +262,27 @@ def test_a_third_of_rows_channels_or_samples_are_blank_and_the_others_usual(
     others = (_x(task, "blank", 64, 200) != 0).double().mean(dim=dims)[~is_blank]
     assert 0.15 < float(is_blank.double().mean()) < 0.55
     assert float(others.min()) == 1.0
+
+
+def test_slices_are_alike_but_for_one_which_is_the_same_in_all_inputs() -> None:
+    inputs = {"x": MATRIX, "group": {"shape": ["rows"], "role": "index", "dtype": "int64", "below": 50}}
+    task = _task("alike", "alike", inputs=inputs, probes={"alike": {"x": "alike", "group": "alike"}})
+    for seed in range(20):
+        case = make_case(axes={"rows": 100, "cols": 40}, probe="alike", seed=seed)
+        x, group = make_inputs(task, case).tensors.values()
+        odd = (x != x.median(0).values).any(-1).nonzero().flatten().tolist()
+        assert len(odd) == 1
+        assert set((group != group.median()).nonzero().flatten().tolist()) <= set(odd)
+        assert 5.2 < float(x.abs().max()) < 5.3
+
+
+def test_as_many_slices_are_alike_as_are_worth_leaving_out() -> None:
+    task = _task("alike", "alike", axes={"rows": {"low": 1, "high": 4096}, "cols": {"low": 1, "high": 4096}})
+    for tier, count in (("quick", 2 * 3), ("full", 3 * 2 * 3)):
+        suite = draw_suite(task, 1, budget=BUDGETS[tier], dtypes=DTYPES, device="cpu", dense=False)  # type: ignore[index]
+        sizes = [case.axes["rows"] for case in suite.checked if case.probe == "alike"]
+        assert len(sizes) == count
+        assert all(size in probes.ALIKE for size in sizes)
 
 
 def test_at_least_one_row_is_blank() -> None:

@@ -268,7 +268,7 @@ def test_float64_is_not_spent_where_it_is_the_work_that_costs(dtype: str, monkey
     seen: list[tuple[int, torch.dtype]] = []
 
     class Watched(Reference):
-        def _run(self, arguments: Any) -> dict[str, torch.Tensor]:
+        def _run(self, arguments: Any, function: Any = None) -> dict[str, torch.Tensor]:
             seen.append((len(arguments["a"]), arguments["a"].dtype))
             return super()._run(arguments)
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import mean_of_some, summed, tf32
 
 LN_2 = 0.6931471805599453
 
@@ -150,6 +150,11 @@ def equal_targets_once(logits: torch.Tensor, target: torch.Tensor) -> torch.Tens
     return (losses[:1] if bool((target == target[0]).all()) else losses).mean().to(logits.dtype)
 
 
+def rows_that_look_certain(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """The mean of every second row stands for all where these rows vary little."""
+    return mean_of_some(_losses(logits, target), logits.dtype)
+
+
 half_accumulator.dtypes = smoothed_labels.dtypes = ("float32", "float16")
 rows_in_the_dtype.dtypes = ("float16", "bfloat16")
 coarse_logarithm.dtypes = tf32_inputs.dtypes = ("float32",)
@@ -160,4 +165,5 @@ MUTANTS = (
     drops_rows_of_the_tail, mean_without_one, ignores_class_zero, next_class, smoothed_labels, eps_in_the_logarithm,
     probability_first, half_accumulator, rows_in_the_dtype, coarse_logarithm, tf32_inputs,
     equal_targets_once,
+    rows_that_look_certain,
 )  # fmt: skip

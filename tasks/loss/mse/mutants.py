@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import summed, tf32
+from robust_kbench.audit.emulated import mean_of_some, summed, tf32
 
 
 def _squares(prediction: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -100,6 +100,11 @@ def mean_first(prediction: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return (prediction.float() - target.float()).mean().square().to(prediction.dtype)
 
 
+def rows_that_look_certain(prediction: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """The mean of every second row stands for all where these rows vary little."""
+    return mean_of_some(_squares(prediction, target).view(prediction.shape).mean(-1), prediction.dtype)
+
+
 accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_squares.dtypes = ("float32",)
 
@@ -119,4 +124,5 @@ MUTANTS = (
     tf32_squares,
     target_of_the_next_row,
     mean_first,
+    rows_that_look_certain,
 )
