@@ -17,6 +17,7 @@ from robust_kbench.oracle.exact import Exact
 from robust_kbench.oracle.indices import Indices
 from robust_kbench.oracle.judgement import Standard
 from robust_kbench.oracle.one_rounding import OneRounding, is_one_rounding
+from robust_kbench.oracle.shared_divisor import SharedDivisor
 from robust_kbench.oracle.surroundings import Surroundings
 from robust_kbench.oracle.three_metrics import Placement, ThreeMetrics, Triple
 from robust_kbench.oracle.ulps import Ulps
@@ -103,8 +104,11 @@ def _rule_of_sums(
     *,
     excuses: bool,
 ) -> Standard:
-    """The rule, and for few results in half precision that they are rounded once."""
+    """The rule, and for few results in half precision that they are rounded once; for rows, what they share."""
     held = rule(task, name, case, inputs, exact, native, around, excuses=excuses)
+    argument = task.outputs[name].exponentials_of
+    if argument and native[name].dtype == torch.float32 and case.probe != "nonfinite":
+        return SharedDivisor(held, exact[name], inputs.tensors[argument], native[name] if excuses else None)
     dtype, reduction = native[name].dtype, reduction_of(task, task.outputs[name], case, inputs)
     allowed = rounding(task.precision, case.dtype)
     given = max((tensor.numel() for tensor in inputs.tensors.values()), default=0)

@@ -202,6 +202,11 @@ class Output(Strict):
     dense: bool = Field(
         default=False, description="returned row-major: of an op that is about layout, a view is no answer"
     )
+    exponentials_of: Name | None = Field(
+        default=None,
+        description="compare rule: the elements of a row are exponentials of this input's over one divisor, their sum; "
+        "beside it they are right to a few units",
+    )
     law: Literal["dropout", "categorical"] | None = Field(
         default=None,
         description="compare random: the distribution. dropout: of the input x with the probability in the scalar p; "
@@ -336,7 +341,9 @@ class Task(Strict):
         """Probes, properties and comparisons name inputs and axes that exist."""
         named_inputs = [(f"probes.{probe}", name) for probe, values in self.probes.items() for name in values]
         named_inputs += [(f"properties.{item.kind}", name) for item in self.properties for name in item.inputs]
-        named_inputs += [(f"outputs.{name}.indexes", o.indexes) for name, o in self.outputs.items() if o.indexes]
+        for key in ("indexes", "exponentials_of"):
+            each = [(f"outputs.{name}.{key}", getattr(output, key)) for name, output in self.outputs.items()]
+            named_inputs += [(place, name) for place, name in each if name]
         named_inputs += [("properties.reseeded", "seed") for item in self.properties if item.kind == "reseeded"]
         for name, output in self.outputs.items():
             named_inputs += [(f"outputs.{name}.law", needed) for needed in LAW_INPUTS.get(output.law or "", ())]

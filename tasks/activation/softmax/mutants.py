@@ -1,8 +1,11 @@
 """Variants of softmax: honest ones that must pass and wrong ones that must fail."""
 
+import math
+
 import torch
 
 from robust_kbench.audit.emulated import summed, summed_in_turn, tf32
+from robust_kbench.oracle.digits import rounded
 
 LOG2_E = 1.4426950408889634
 
@@ -172,6 +175,15 @@ def sum_of_the_first_row(x: torch.Tensor) -> torch.Tensor:
     return (exponential / torch.cat((total[:-1], total[:1]))).to(x.dtype)
 
 
+def coarse_exponential(x: torch.Tensor) -> torch.Tensor:
+    """Exponentials have as many binary digits as the limits of the dtype and the row's length leave."""
+    shifted = x.float() - x.float().amax(-1, keepdim=True)
+    digits = int(22 - math.log2(1 + 8 * math.sqrt(x.shape[-1])))
+    exponential = rounded(shifted.exp(), digits)
+    return (exponential / exponential.sum(-1, keepdim=True)).to(x.dtype)
+
+
+coarse_exponential.dtypes = ("float32",)
 half_accumulator.dtypes = ("float16", "float32")
 accumulator_of_the_dtype.dtypes = ("float16", "bfloat16")
 short_polynomial.dtypes = tf32_inputs.dtypes = coarse_reciprocal.dtypes = ("float32",)
@@ -182,4 +194,5 @@ MUTANTS = (
     drops_the_tail, sums_one_twice, never_rescaled, half_accumulator, accumulator_of_the_dtype, short_polynomial,
     tf32_inputs, coarse_reciprocal, eps_in_the_denominator, flushes_small, last_element_unnormalised,
     sum_of_the_first_row,
+    coarse_exponential,
 )  # fmt: skip
