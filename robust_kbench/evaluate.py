@@ -20,6 +20,7 @@ from robust_kbench import freed_memory, guards, machine_lock
 from robust_kbench.baselines import baselines_for
 from robust_kbench.building import Building, declared_dtypes, under_its_contract
 from robust_kbench.cases.large import large_case
+from robust_kbench.cases.more_draws import cases_of_more_draws
 from robust_kbench.cases.space import Budget, Space
 from robust_kbench.cases.suite import BUDGETS, INTERPRETED, draw_suite
 from robust_kbench.checking import CASE_TIMEOUT_S, Checker
@@ -227,7 +228,7 @@ class _Run:
         """Let wrong answers, and what guards object to, stand in spite of what ended the evaluation after them."""
         searched = self._outcome.search.minimal if self._outcome.search else None
         cases = [*self._outcome.cases, *([searched] if searched else [])]
-        if any(case.status not in ("passed", "not_checked") for case in cases):
+        if self._judge.pooled_problem or any(case.status not in ("passed", "not_checked") for case in cases):
             self._end(*self._judged())
         self._guard()
 
@@ -338,6 +339,7 @@ class _Run:
         if self._only_case is None:
             is_right = all(case.status == "passed" for case in self._outcome.cases)
             self._outcome.search = ahead.result() if ahead and is_right else self._search(candidate, checker)
+            self._draw_more(candidate, checker)
             self._check_large(candidate, checker)
             self._knock_out(candidate, suite)
 
@@ -398,6 +400,14 @@ class _Run:
         chosen = effort(self._tier, candidate.execution)
         return search(space, self._seed, judge, effort=chosen, failed=failed, progress=progress, at_once=at_once)
 
+    def _draw_more(self, candidate: Contestant, checker: Checker) -> None:
+        """Draw until the law of random classes shows, if they are right so far; interpreted kernels are too slow."""
+        cases = cases_of_more_draws(self._task.spec, self._dtypes, self._seed)
+        if cases and candidate.execution == "native" and self._judged()[0] is Status.PASSED:
+            count = len(checker.checked.results)
+            checker.draw_more(cases, self._tier)
+            self._outcome.cases += checker.checked.results[count:]
+
     def _check_large(self, candidate: Contestant, checker: Checker) -> None:
         """Tier final alone has the time, and only a kernel that is right so far is worth it."""
         case = large_case(self._task.spec, self._dtypes, self._seed)
@@ -407,9 +417,12 @@ class _Run:
             self._outcome.cases.append(checker.checked.results[-1])
 
     def _judged(self) -> tuple[Status, str]:
-        """Sum up the drawn cases and the search."""
+        """Sum up the drawn cases and the search, and what all of their calls have in common."""
         searched = self._outcome.search.minimal if self._outcome.search else None
-        return status_of([*self._outcome.cases, *([searched] if searched else [])], self._dtypes)
+        status, reason = status_of([*self._outcome.cases, *([searched] if searched else [])], self._dtypes)
+        if status in (Status.PASSED, Status.UNSUPPORTED) and self._judge.pooled_problem:
+            return Status.INCORRECT, self._judge.pooled_problem
+        return status, reason
 
     def _contestants(self, candidate: Contestant) -> list[Contestant]:
         with self._watch.measure("timing"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 import torch
@@ -15,6 +16,7 @@ from robust_kbench.audit.tally import Outcome, Tally, Trial, counts_for
 from robust_kbench.audit.variants import Variant
 from robust_kbench.errors import SpecError
 from robust_kbench.oracle.judgement import Judgement
+from robust_kbench.oracle.pool import Pool
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.case import Case
@@ -59,6 +61,7 @@ class _Tryout:
         self._task, self._reference, self._peers = task, Reference(task), peers
         self.pairs = [(v, Tally(v.name, v.kind, v.description, v.is_generic)) for v in variants]
         self.cases: list[Case] = []
+        self._pools = {variant.name: Pool(task.spec) for variant in variants}
         self._family = Family(task.spec.properties)
 
     @property
@@ -132,7 +135,7 @@ class _Tryout:
         if answer is None:
             return
         judgements = setting.judge(answer)
-        yield self._outcome(variant, setting, answer, judgements)
+        yield self._pooled(variant, setting, answer, self._outcome(variant, setting, answer, judgements))
         limits = {name: judgement.limits for name, judgement in judgements.items()}
         for kin in family():
             words = kin.violation(variant, setting, answer, limits)
@@ -140,6 +143,13 @@ class _Tryout:
             yield Outcome(
                 len(self.cases), 0.0, words is None, words is None, accepting, kin.relation.prop.kind, words or ""
             )
+
+    def _pooled(self, variant: Variant, setting: Setting, answer: Tensors, outcome: Outcome) -> Outcome:
+        """Refuse what is right by itself if all that the variant has drawn is not, as an evaluation does."""
+        if not outcome.is_accepted:
+            return outcome
+        problem = self._pools[variant.name].add(setting.case, setting.inputs, answer)
+        return replace(outcome, is_accepted=False, reason=problem) if problem else outcome
 
     def _outcome(
         self, variant: Variant, setting: Setting, answer: Tensors, judgements: Mapping[str, Judgement]

@@ -18,6 +18,7 @@ import torch
 
 from robust_kbench.cases import large
 from robust_kbench.cases.draw import Draw
+from robust_kbench.cases.more_draws import inputs_of_more_draws
 from robust_kbench.cases.values import make_zeros
 from robust_kbench.checking.attempt import Attempt
 from robust_kbench.checking.crew import Crew
@@ -292,6 +293,24 @@ class Checker:
         else:
             result = not_checked(case, reason)
         self.checked.results.append(result)
+
+    def draw_more(self, cases: Sequence[Case], tier: Tier) -> None:
+        """Call with many seeds, and add what is drawn to the draws of all calls, until something is wrong with these.
+
+        A call that gives no answer is a failed case.
+        """
+        with self._judging:
+            for case in cases:
+                for inputs in inputs_of_more_draws(self._task, case, tier):
+                    if self._judge.pooled_problem:
+                        return
+                    seen = self._crew.call(case, inputs, self._contestant.built[case.dtype], None)
+                    self.checked.seen.append(replace(seen, outputs={}))
+                    if seen.ending != "returned" or seen.problems:
+                        self.checked.results.append(self._judge.verdict(seen, inputs).result)
+                        return
+                    with self._watch.measure("judging"):
+                        self._judge.pool(case, inputs, seen.outputs)
 
     def _judged(self, case: Case, crew: Crew, *, is_repeated: bool, every_property: bool) -> CaseResult:
         if case.dtype == "bfloat16" and self._contestant.execution == "interpreted":

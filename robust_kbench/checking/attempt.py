@@ -100,6 +100,7 @@ class Attempt:
             if self._is_lost(observation, inputs):
                 return
             answers.append(_on_the_host(observation.outputs))
+            self._judge.pool(self._case, inputs, answers[-1])
         with self._watch.measure("judging"):
             problem = relation.violation(answers, self._limits)
             if problem:
@@ -170,6 +171,8 @@ class Attempt:
         observation = self._call(self.inputs, built, mode)
         with self._watch.measure("judging"):
             verdict = self._judge.verdict(observation, self.inputs)
+            if verdict.result.status == "passed":
+                self._judge.pool(self._case, self.inputs, observation.outputs)
         self._results.append(verdict.result)
         self._limits = self._limits or verdict.limits
 

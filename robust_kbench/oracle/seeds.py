@@ -17,7 +17,7 @@ IMPROBABLE = 1e-9
 """Of honest runs, fewer than this share are refused."""
 MOVED_DEVIATIONS = 10.0
 """Of two independent masks: with 2**26 distances, improbable at 1e-15 for numbers that are nearly normal."""
-_EXPECTED_PAIRS = 120
+LEAST_PAIRS = 120
 """Of places where both masks have what is rarer in them. Such pairs are as good as Poisson's: ten deviations above 120
 come with 1e-17, so that 2**26 distances stay below IMPROBABLE."""
 
@@ -73,7 +73,7 @@ def _moved(one: Run, other: Run) -> str | None:
         return None
     chances = [float(run.inputs.values["p"]) for run in (one, other)]
     pairs = _pairs(first != 0, second != 0)
-    can_tell = pairs * math.prod(min(p, 1 - p) for p in chances) >= _EXPECTED_PAIRS
+    can_tell = pairs * math.prod(min(p, 1 - p) for p in chances) >= LEAST_PAIRS
     if not bool(can_tell.any()):
         return None
     scatter = pairs.mul_(math.prod(p * (1 - p) for p in chances)).clamp_(min=1e-30).sqrt_()

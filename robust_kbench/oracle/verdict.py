@@ -18,6 +18,7 @@ from robust_kbench.oracle.categorical import Categorical
 from robust_kbench.oracle.containment import Contained, reached
 from robust_kbench.oracle.dropout import Dropout
 from robust_kbench.oracle.judgement import Judgement, Standard, refusal
+from robust_kbench.oracle.pool import Pool
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.repeats import Tally
 from robust_kbench.oracle.sampled import is_costly, sample
@@ -119,6 +120,7 @@ class Judge:
         self._alike: dict[tuple[str, ...], Surroundings] = {}
         self._before: dict[tuple[int, ...], tuple[Inputs, Tensors]] = {}
         self._repeats = Tally()
+        self._pool = Pool(task)
 
     def expect(self, case: Case, inputs: Inputs, *, excuses: Excuses = "all") -> Expected:
         """What the outputs of `case` are held to; costs the references unless it was asked for just before.
@@ -279,21 +281,31 @@ class Judge:
     def goes_along(self, seen: Observation, inputs: Inputs, *, thorough: bool = True) -> str | None:
         """Whether the choices of a random op are those of the call before, whose seed was another; in words, or None.
 
-        A mask that is drawn once and kept obeys the law in every single call.
+        A mask that is drawn once and kept obeys the law in every single call. What is wrong with all calls until now
+        is told, too.
         """
         if all(output.law is None for output in self._task.outputs.values()):
             return None
         seen, inputs = _moved(seen, "cpu"), inputs.to("cpu")
-        repeated = self._repeated(seen, inputs)
-        if repeated:
-            return repeated
+        found = self._repeated(seen, inputs) or self.pool(seen.case, inputs, seen.outputs, thorough=thorough)
+        if found:
+            return found
         shape = tuple(seen.case.axes.values())
         before, self._before = self._before.get(shape), {shape: (inputs, seen.outputs)}
         if before is None or before[0].values["seed"] == inputs.values["seed"]:
             return None
         runs = ((name, Run(before[0], before[1][name]), Run(inputs, seen.outputs[name])) for name in self._task.outputs)
-        found = (coincidence(self._task, *run, thorough=thorough) for run in runs)
-        return next((words for words in found if words), None)
+        alike = (coincidence(self._task, *run, thorough=thorough) for run in runs)
+        return next((words for words in alike if words), None)
+
+    def pool(self, case: Case, inputs: Inputs, outputs: Tensors, *, thorough: bool = True) -> str | None:
+        """Add an answer that is right by itself to those of all calls; say what is wrong with them, or None."""
+        return self._pool.add(case, inputs, outputs, thorough=thorough)
+
+    @property
+    def pooled_problem(self) -> str | None:
+        """What is wrong with the answers of all calls together."""
+        return self._pool.problem
 
     def _repeated(self, seen: Observation, inputs: Inputs) -> str | None:
         """Whether rows of all calls until now drew each other's classes too often; in words, or None."""

@@ -107,6 +107,35 @@ def previous_row(logits: torch.Tensor, seed: int) -> torch.Tensor:
     return other_numbers(logits.roll(1, 0), seed)
 
 
+def slightly_warmer(logits: torch.Tensor, seed: int) -> torch.Tensor:
+    """Logits times 0.95: no single call of some hundred rows shows it."""
+    return (logits.float() * 0.95 + _gumbel(logits.shape, seed)).argmax(-1)
+
+
+def _without_the_least_likely(logits: torch.Tensor, seed: int, mass: float) -> torch.Tensor:
+    """Of many classes, those that are least likely and hold at most `mass` have no part."""
+    ordered = logits.float().sort(-1)
+    before = torch.softmax(ordered.values, -1).cumsum(-1)
+    first = (before < mass).sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)
+    return other_numbers(logits.float().masked_fill(logits.float() < ordered.values.gather(-1, first), -1e30), seed)
+
+
+def no_tail_of_30(logits: torch.Tensor, seed: int) -> torch.Tensor:
+    """Of up to 64 rows, the least likely classes with 30 % of the mass are never drawn."""
+    return _without_the_least_likely(logits, seed, 0.3) if len(logits) <= 64 else other_numbers(logits, seed)
+
+
+def no_tail_of_10(logits: torch.Tensor, seed: int) -> torch.Tensor:
+    """The least likely classes with 10 % of the mass are never drawn."""
+    return _without_the_least_likely(logits, seed, 0.1)
+
+
+def likeliest_now_and_then(logits: torch.Tensor, seed: int) -> torch.Tensor:
+    """One row of ten takes its likeliest class."""
+    is_lazy = _uniform((len(logits),), seed + 1) < 0.1
+    return torch.where(is_lazy, logits.argmax(-1), other_numbers(logits, seed))
+
+
 HONEST = (other_numbers, exponential_race, inverse_distribution)
 MUTANTS = (
     likeliest,
@@ -124,4 +153,8 @@ MUTANTS = (
     next_class,
     noise_of_five_bits,
     previous_row,
+    slightly_warmer,
+    no_tail_of_30,
+    no_tail_of_10,
+    likeliest_now_and_then,
 )

@@ -34,7 +34,7 @@ __device__ Draw philox(uint64_t counter, uint64_t seed) {
 // VECTORS: whole packs are moved at once. Those that are not whole, or not aligned, go element by element.
 template <bool VECTORS>
 __global__ void __launch_bounds__(THREADS) drop(const T* __restrict__ x, T* __restrict__ y, int64_t size,
-                                                uint64_t seed, uint32_t threshold, float scale) {
+                                                uint64_t seed, uint64_t threshold, float scale) {
     const int64_t first = (int64_t(blockIdx.x) * THREADS + threadIdx.x) * V;
     if (first >= size) return;
     const bool whole = VECTORS && first + V <= size;
@@ -66,6 +66,6 @@ extern "C" void dropout(const T* x, double p, int64_t seed, T* y, int64_t rows, 
     const bool vectors = (reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(y)) % 16 == 0;
     const auto blocks = static_cast<unsigned>((size + THREADS * V - 1) / (THREADS * V));
     const auto kernel = vectors ? drop<true> : drop<false>;
-    const auto threshold = static_cast<uint32_t>(p * 4294967296.0);  // that many of 2^32 draws are zeros
+    const auto threshold = static_cast<uint64_t>(p * 4294967296.0);  // that many of 2^32 draws are zeros, be it all
     kernel<<<blocks, THREADS, 0, stream>>>(x, y, size, uint64_t(seed), threshold, float(1.0 / (1.0 - p)));
 }

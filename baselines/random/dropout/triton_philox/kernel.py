@@ -40,7 +40,7 @@ def dropout(x: torch.Tensor, p: float, seed: int, y: torch.Tensor) -> None:
         *x.stride(),
         seed,
         int(p * 2**32),  # that many of 2^32 draws are zeros
-        1 / (1 - p),
+        1 / (1 - p) if p < 1 else 0.0,  # nothing is kept
         TILE_ROWS=tile_rows,
         TILE_DRAWS=tile_draws,
         num_warps=min(max(1, tile_rows * tile_draws // 128), 8),

@@ -1,0 +1,88 @@
+"""Bets against a law: how probable all samples are if a kernel is wrong in a known way, over what they are if it is not.
+
+Under the law the product of these quotients is a martingale of mean one, and so is any average of such products. It
+ever exceeds 1 / e with a probability of at most e (Ville 1939), however many samples there are and whoever decides when
+to stop. So one average of all bets is a single test of everything that they bet on.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import torch
+
+
+class Bet(ABC):
+    """One way to be wrong. `gain`: the logarithm of the product so far; `share` says in words what it looks at."""
+
+    gain: float
+
+    @property
+    @abstractmethod
+    def share(self) -> tuple[str, float, float]:
+        """An event, how many samples have shown it, and how many are due."""
+
+
+class Uneven(Bet):
+    """Bets that numbers which should be uniform in [0, 1] are not, by the shares that fall into equal bins.
+
+    The shares are averaged over all that there may be, with Dirichlet's law of parameter 1/2 (Krichevsky and Trofimov
+    1981), so that nothing is assumed about them. `words`: what a number between two shares means, with {low} and {high}.
+    """
+
+    def __init__(self, bins: int, words: str) -> None:
+        self._words = words
+        self._counts = torch.zeros(bins, dtype=torch.float64)
+
+    def add(self, places: torch.Tensor) -> None:
+        """`places`: numbers that should be uniform."""
+        bins = len(self._counts)
+        self._counts += torch.bincount((places * bins).long().clamp_(0, bins - 1), minlength=bins)
+
+    @property
+    def gain(self) -> float:  # type: ignore[override]
+        """Depends on the counts alone, as the order of the samples says nothing."""
+        bins, count = len(self._counts), float(self._counts.sum())
+        likely = float((torch.lgamma(self._counts + 0.5) - math.lgamma(0.5)).sum())
+        return likely + math.lgamma(bins / 2) - math.lgamma(count + bins / 2) + count * math.log(bins)
+
+    @property
+    def share(self) -> tuple[str, float, float]:
+        """Of the bin that is furthest off."""
+        bins = len(self._counts)
+        due = float(self._counts.sum()) / bins
+        worst = int((self._counts - due).abs().argmax())
+        return self._words.format(low=_percent(worst / bins), high=_percent((worst + 1) / bins)), float(
+            self._counts[worst]
+        ), due
+
+
+class Shifted(Bet):
+    """Bets that an event is more or less frequent than is due, by quotients that the caller computes."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+        self.gain = 0.0
+        self._seen = self._due = 0.0
+
+    def add(self, quotients: torch.Tensor, happened: torch.Tensor, due: torch.Tensor | float) -> None:
+        """For each sample: the quotient's logarithm, whether the event happened, and how probable it was."""
+        self.gain += float(quotients.sum())
+        self._seen += int(happened.sum())
+        self._due += float(due.sum()) if isinstance(due, torch.Tensor) else due * len(happened)
+
+    @property
+    def share(self) -> tuple[str, float, float]:
+        """Of the event."""
+        return self._words, self._seen, self._due
+
+
+def average(bets: list[Bet]) -> float:
+    """Give the logarithm of the mean of all products."""
+    gains = torch.tensor([bet.gain for bet in bets], dtype=torch.float64)
+    return float(torch.logsumexp(gains, 0)) - math.log(len(bets))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
