@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 
 import torch
@@ -149,7 +148,7 @@ class _Tryout:
         if not outcome.is_accepted:
             return outcome
         problem = self._pools[variant.name].add(setting.case, setting.inputs, answer)
-        return replace(outcome, is_accepted=False, reason=problem) if problem else outcome
+        return outcome._replace(is_accepted=False, reason=problem) if problem else outcome
 
     def _outcome(
         self, variant: Variant, setting: Setting, answer: Tensors, judgements: Mapping[str, Judgement]

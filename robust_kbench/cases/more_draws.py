@@ -1,8 +1,8 @@
 """Calls that only add draws of classes to those of an evaluation, whose few checked rows say little about their law.
 
-They have sizes of timed calls, be it on another kind of device: in these a kernel must be right before all. Those of few
-rows would add little, and large ones would take long. Logits are normal numbers of deviation 2.5: a temperature that is off shows in the square of their
-deviation, and beyond 3 the likeliest class of a row takes most of the mass.
+They have sizes of timed calls, be it on another kind of device: in these a kernel must be right before all. Those of
+few rows would add little, and large ones would take long. Logits are normal numbers of deviation 2.5: a temperature
+that is off shows in the square of their deviation, and beyond 3 the likeliest class of a row takes most of the mass.
 """
 
 from __future__ import annotations
@@ -31,11 +31,7 @@ def cases_of_more_draws(task: Task, dtypes: Sequence[FloatDType], seed: int) -> 
         return []
     draw = Draw(seed, "more draws")
     sizes = [axes for bindings in task.timed.values() for axes in bindings if _is_fit(task, axes)]
-    return [
-        Case(axes=axes, dtype=dtype, distribution="normal", seed=draw.bits())
-        for dtype in dtypes
-        for axes in sizes
-    ]
+    return [Case(axes=axes, dtype=dtype, distribution="normal", seed=draw.bits()) for dtype in dtypes for axes in sizes]
 
 
 def inputs_of_more_draws(task: Task, case: Case, tier: Tier) -> Iterator[Inputs]:

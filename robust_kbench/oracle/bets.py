@@ -1,4 +1,4 @@
-"""Bets against a law: how probable all samples are if a kernel is wrong in a known way, over what they are if it is not.
+"""Bets against a law: how probable all samples are if a kernel is wrong in a known way, over what they are if not.
 
 Under the law the product of these quotients is a martingale of mean one, and so is any average of such products. It
 ever exceeds 1 / e with a probability of at most e (Ville 1939), however many samples there are and whoever decides when
@@ -28,7 +28,7 @@ class Uneven(Bet):
     """Bets that numbers which should be uniform in [0, 1] are not, by the shares that fall into equal bins.
 
     The shares are averaged over all that there may be, with Dirichlet's law of parameter 1/2 (Krichevsky and Trofimov
-    1981), so that nothing is assumed about them. `words`: what a number between two shares means, with {low} and {high}.
+    1981), so that nothing is assumed about them. `words`: what a number between {low} and {high} means.
     """
 
     def __init__(self, bins: int, words: str) -> None:
@@ -53,9 +53,11 @@ class Uneven(Bet):
         bins = len(self._counts)
         due = float(self._counts.sum()) / bins
         worst = int((self._counts - due).abs().argmax())
-        return self._words.format(low=_percent(worst / bins), high=_percent((worst + 1) / bins)), float(
-            self._counts[worst]
-        ), due
+        return (
+            self._words.format(low=_percent(worst / bins), high=_percent((worst + 1) / bins)),
+            float(self._counts[worst]),
+            due,
+        )
 
 
 class Shifted(Bet):

@@ -6,6 +6,7 @@ where their random numbers are: so the first places of each call are correlated 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
 from dataclasses import dataclass
 
@@ -64,7 +65,7 @@ class CopiedMasks:
                 f"the mask repeats itself: {100 * share:.3g} % of its stretches of {length:,} places have been there "
                 f"before in the same call, as the one from place {other:,} on is the one from {one:,} on; 0 % are due"
             )
-        mine, before = stretches.thin(numbers, _MOST_KEPT), self._stretches[p]
+        mine, before = stretches.thin(numbers, len(kept), _MOST_KEPT), self._stretches[p]
         if before and len(mine) and float(torch.isin(mine, torch.cat(before)).float().mean()) >= _LEAST_SHARE:
             self._copies += 1
         before.append(mine)
@@ -93,4 +94,4 @@ def _deviations(one: _First, other: _First) -> float:
     if pairs * rarer < LEAST_PAIRS:
         return 0.0
     scatter = pairs * one.p * (1 - one.p) * other.p * (1 - other.p)
-    return abs(float(one.signal @ other.signal)) / scatter**0.5
+    return abs(float(one.signal @ other.signal)) / math.sqrt(scatter)

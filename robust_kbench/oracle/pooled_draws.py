@@ -66,7 +66,9 @@ class PooledDraws:
         if gain <= -math.log(IMPROBABLE):
             return None
         group = list(self._groups.values())[gains.index(max(gains))]
-        return f"{group.words}; draws as far from their law have a probability of at most {math.exp(-min(690, gain)):.1g}"
+        return (
+            f"{group.words}; draws as far from their law have a probability of at most {math.exp(-min(690, gain)):.1g}"
+        )
 
     def _shares_of_ties(self, seed: int, drawn: torch.Tensor) -> torch.Tensor:
         """Draw uniform numbers that neither depend on the draws nor are those of any other call."""
@@ -95,7 +97,9 @@ class _Group:
         self._heads = {share: Shifted(_likeliest(share)) for share in _SHARES}
         self._factors = {factor: Shifted(_as_if_multiplied(factor)) for factor in _FACTORS}
         self._favours = {favour: Shifted("the likeliest class of their row") for favour in _FAVOURS}
-        self._ranks = [Uneven(bins, "a class between {low} and {high} of the mass, the likeliest first") for bins in _BINS]
+        self._ranks = [
+            Uneven(bins, "a class between {low} and {high} of the mass, the likeliest first") for bins in _BINS
+        ]
         self._places = [Uneven(bins, "a class between {low} and {high} of the mass, by index") for bins in _BINS]
 
     def add(self, draws: _Draws) -> None:

@@ -1,9 +1,9 @@
 """Stretches of a mask that repeat earlier ones, wherever they are.
 
-Every stretch is given a number of 64 bits, and equal numbers are counted. A stretch is so long that any two of an honest
-mask are alike with a probability of 1e-11, in a mask of 2**27 places: where each place is dropped with probability p, two
+Every stretch is given a number of 64 bits, and equal numbers are counted. A stretch is so long that any two of an
+honest mask of 2**27 places are alike with a probability of 1e-11. Where each place is dropped with probability p, two
 places agree with c = p^2 + (1 - p)^2, and all of two stretches of length L with c^L. Two that overlap have to agree in
-chains of three places or more, which has a probability of c^(L / 2) at most.
+chains of two places or more, which has a probability of c^(L / 2) at most.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def length_for(p: float) -> int | None:
 
 
 def sketch(kept: torch.Tensor, is_visible: torch.Tensor, length: int, most: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Number stretches of which every place is visible, and tell where they begin: `most` of them or fewer.
+    """Number stretches of which every place is visible, and tell where they begin, `most` of them or so.
 
     They are chosen by their numbers, so that of two equal stretches both are chosen or none.
     """
@@ -41,14 +41,14 @@ def sketch(kept: torch.Tensor, is_visible: torch.Tensor, length: int, most: int)
         numbers = (numbers ^ ((numbers >> 29) & 0x7FFFFFFFF)) * mixer
     numbers ^= (numbers >> 32) & 0xFFFFFFFF
     seen = _sums(is_visible.long())
-    is_chosen = (seen[length:] - seen[:-length] == length) & _is_chosen(numbers, most)
+    is_chosen = (seen[length:] - seen[:-length] == length) & _is_chosen(numbers, count, most)
     places = is_chosen.nonzero()[:, 0]
     return numbers[places], places
 
 
-def thin(numbers: torch.Tensor, most: int) -> torch.Tensor:
-    """Choose `most` of them or fewer, in the same way."""
-    return numbers[_is_chosen(numbers, most)]
+def thin(numbers: torch.Tensor, count: int, most: int) -> torch.Tensor:
+    """Choose `most` or so of all `count` stretches in the same way, of which `numbers` have been chosen before."""
+    return numbers[_is_chosen(numbers, count, most)]
 
 
 def copies(numbers: torch.Tensor, places: torch.Tensor) -> tuple[float, int, int]:
@@ -61,8 +61,9 @@ def copies(numbers: torch.Tensor, places: torch.Tensor) -> tuple[float, int, int
     return len(again) / len(numbers), one, other
 
 
-def _is_chosen(numbers: torch.Tensor, most: int) -> torch.Tensor:
-    bits = max(0, math.ceil(math.log2(max(1, len(numbers)) / most)))
+def _is_chosen(numbers: torch.Tensor, count: int, most: int) -> torch.Tensor:
+    """Choose by the lowest bits, so that fewer of `count` are a part of more."""
+    bits = max(0, math.ceil(math.log2(count / most)))
     return (numbers & ((1 << bits) - 1)) == 0
 
 

@@ -25,6 +25,8 @@ from robust_kbench.isolation.arena import REDZONE_BYTES, Slots
 from robust_kbench.isolation.protocol import Raised
 from robust_kbench.languages import compiler
 from robust_kbench.oracle import verdict
+from robust_kbench.oracle.categorical import Categorical
+from robust_kbench.oracle.dropout import Dropout
 from robust_kbench.oracle.judgement import Judgement, refusal
 from robust_kbench.redteam.corpus import Group
 from robust_kbench.redteam.inside import InsideWorker
@@ -201,11 +203,12 @@ def _no_baseline_protection() -> AbstractContextManager[None]:
 
 
 def _no_contract() -> AbstractContextManager[None]:
-    """One shape, one layout, normal values, and a tolerance of 1e-2."""
+    """One shape, one layout, normal values, a tolerance of 1e-2, and random ops call by call."""
     return _replaced(
         (evaluate, "draw_suite", partial(_draw_simply, draw_suite)),
         (evaluate._Run, "_searched", lambda *_, **__: None),
         (Checker, "_relate", lambda self, attempt, case, every_property: None),
+        (verdict.Judge, "pool", lambda self, case, inputs, outputs, thorough=True: None),
         (dealing.Deal, "of", lambda *_: []),
         (session, "TIMED_DISTRIBUTIONS", ("normal",)),
         (verdict.Expected, "judge", _judge_loosely),
@@ -224,10 +227,13 @@ def _draw_simply(draw: Callable[..., Suite], *arguments: Any, **options: Any) ->
 
 
 def _judge_loosely(self: verdict.Expected, outputs: Mapping[str, torch.Tensor]) -> dict[str, Judgement]:
-    return {name: _judgement(outputs.get(name), due) for name, due in self.native.items()}
+    return {name: _judgement(self, name, outputs.get(name)) for name in self.native}
 
 
-def _judgement(answer: torch.Tensor | None, due: torch.Tensor) -> Judgement:
+def _judgement(self: verdict.Expected, name: str, answer: torch.Tensor | None) -> Judgement:
+    due, standard = self.native[name], self.standards[name]
+    if isinstance(standard, Categorical | Dropout) and answer is not None and answer.shape == due.shape:
+        return standard.judge(answer)  # there is no other answer to be near to
     return Judgement((0.0,), (1.0,)) if answer is not None and _is_near(answer, due) else refusal("not near")
 
 
@@ -236,6 +242,8 @@ def _is_near(answer: torch.Tensor, due: torch.Tensor) -> bool:
 
 
 def _short_cut_loosely(self: verdict.Judge, seen: Observation, inputs: Inputs, limits: verdict.Limits) -> str | None:
+    if any(output.law for output in self._task.outputs.values()):
+        return "random: to be judged in full"
     native = self._reference.native(inputs)
     is_near = all(_is_near(seen.outputs[name], due) for name, due in native.items())
     return None if is_near else "not near"
