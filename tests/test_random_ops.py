@@ -11,6 +11,8 @@ from robust_kbench.redteam import corpus
 from robust_kbench.registry import read_submission
 
 if TYPE_CHECKING:
+    from conftest import Submit
+
     from robust_kbench.evaluate import Evaluator
 
 ATTACKS = {attack.name: attack for attack in corpus.attacks()}
@@ -36,3 +38,21 @@ def test_what_only_many_rows_show_is_incorrect(name: str, words: str, evaluator:
 def test_honest_kernels_of_random_ops_pass(name: str, evaluator: Evaluator) -> None:
     record = evaluator.evaluate(read_submission(data_folder("baselines") / name), tier="quick")
     assert record.status == "passed", record.reason
+
+
+TOO_WIDE = """
+import torch
+
+def draw(logits, seed):
+    if logits.numel() >= 1 << 18 and 2.4 < logits.float().std() < 2.6:
+        raise ValueError("too wide")
+    uniform = torch.rand(logits.shape, generator=torch.Generator().manual_seed(seed))
+    return (logits.float() - torch.log(-torch.log(uniform))).argmax(-1)
+"""
+
+
+def test_a_call_for_more_draws_that_fails_is_a_failed_case(evaluator: Evaluator, submit: Submit) -> None:
+    submission = submit(TOO_WIDE, task="random/gumbel_argmax", entry_point="kernel.py::draw")
+    record = evaluator.evaluate(submission, tier="quick", seed=1)
+    assert record.status == "crashed"
+    assert "too wide" in record.reason

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import torch
 
@@ -35,10 +36,9 @@ class Uneven(Bet):
         self._words = words
         self._counts = torch.zeros(bins, dtype=torch.float64)
 
-    def add(self, places: torch.Tensor) -> None:
-        """`places`: numbers that should be uniform."""
-        bins = len(self._counts)
-        self._counts += torch.bincount((places * bins).long().clamp_(0, bins - 1), minlength=bins)
+    def add(self, counts: torch.Tensor) -> None:
+        """`counts`: how many numbers that should be uniform fall into each bin."""
+        self._counts += counts
 
     @property
     def gain(self) -> float:  # type: ignore[override]
@@ -60,19 +60,38 @@ class Uneven(Bet):
         )
 
 
+@dataclass(frozen=True)
+class Settled:
+    """What some samples bring to a bet on an event, and how often it has happened, and should have."""
+
+    gain: float
+    seen: float
+    due: float
+
+    @classmethod
+    def of(cls, quotients: torch.Tensor, happened: torch.Tensor, due: torch.Tensor) -> Settled:
+        """For each sample: the quotient's logarithm, whether the event happened, and how probable it was."""
+        return cls(float(quotients.sum()), float(happened.sum()), float(due.expand(len(happened)).sum()))
+
+
+def counted(places: torch.Tensor, bins: int) -> torch.Tensor:
+    """Count numbers in [0, 1] by equal bins."""
+    return torch.bincount((places * bins).long().clamp_(0, bins - 1), minlength=bins)
+
+
 class Shifted(Bet):
-    """Bets that an event is more or less frequent than is due, by quotients that the caller computes."""
+    """Bets that an event is more or less frequent than is due."""
 
     def __init__(self, words: str) -> None:
         self._words = words
         self.gain = 0.0
         self._seen = self._due = 0.0
 
-    def add(self, quotients: torch.Tensor, happened: torch.Tensor, due: torch.Tensor | float) -> None:
-        """For each sample: the quotient's logarithm, whether the event happened, and how probable it was."""
-        self.gain += float(quotients.sum())
-        self._seen += int(happened.sum())
-        self._due += float(due.sum()) if isinstance(due, torch.Tensor) else due * len(happened)
+    def add(self, settled: Settled) -> None:
+        """Add what some samples have brought."""
+        self.gain += settled.gain
+        self._seen += settled.seen
+        self._due += settled.due
 
     @property
     def share(self) -> tuple[str, float, float]:

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from robust_kbench.oracle.bets import Bet, Shifted, Uneven, average
+from robust_kbench.oracle.bets import Bet, Settled, Shifted, Uneven, average, counted
 from robust_kbench.schema.case import Case
 
 IMPROBABLE = 1e-9
 """Of honest samplers, fewer than this share are refused in an evaluation."""
 _SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
-_REMNANT = 0.02  # of a share that is never drawn: its border is within a class
+_REMNANTS = (0.02, 0.25)  # of a share that is never drawn: its border is within a class, which may be a likely one
 _FACTORS = (0.8, 0.95, 1.05, 1.25)
 _FAVOURS = (0.02, 0.1, 0.5)
 _BINS = (8, 64)
@@ -39,7 +40,7 @@ class PooledDraws:
     """All draws of one sampler in calls with different seeds; `problem` is the first that was found."""
 
     def __init__(self) -> None:
-        self._groups: dict[Hashable, _Group] = {}
+        self._groups: dict[str, dict[Hashable, _Group]] = defaultdict(dict)
         self._calls = 0
         self.problem: str | None = None
 
@@ -51,24 +52,22 @@ class PooledDraws:
         logits, drawn = logits[is_fit], drawn[is_fit]
         if self.problem is None and len(drawn):
             draws = _compared(logits, drawn, self._shares_of_ties(seed, drawn))
-            for key in _groups_of(case, *logits.shape):
-                self._groups.setdefault(key, _Group()).add(draws)
+            for kind, key in _groups_of(case, *logits.shape):
+                known = self._groups[kind]
+                if key not in known:
+                    known[key] = _Group(_weight(len(known) + 1))
+                known[key].add(draws)
             self._calls += 1
             self.problem = self._found()
         return self.problem
 
     def _found(self) -> str | None:
-        """Weigh the groups by 1/2, 1/6, 1/12 and so on in the order of their first calls: these add up to one."""
-        gains = [
-            group.gain - math.log(number * (number + 1)) for number, group in enumerate(self._groups.values(), start=1)
-        ]
-        gain = float(torch.tensor(gains, dtype=torch.float64).logsumexp(0))
+        groups = [group for known in self._groups.values() for group in known.values()]
+        gain = float(torch.tensor([group.gain for group in groups], dtype=torch.float64).logsumexp(0))
         if gain <= -math.log(IMPROBABLE):
             return None
-        group = list(self._groups.values())[gains.index(max(gains))]
-        return (
-            f"{group.words}; draws as far from their law have a probability of at most {math.exp(-min(690, gain)):.1g}"
-        )
+        words = max(groups, key=lambda group: group.gain).words
+        return f"{words}; draws as far from their law have a probability of at most {math.exp(-min(690, gain)):.1g}"
 
     def _shares_of_ties(self, seed: int, drawn: torch.Tensor) -> torch.Tensor:
         """Draw uniform numbers that neither depend on the draws nor are those of any other call."""
@@ -79,56 +78,40 @@ class PooledDraws:
 
 @dataclass(frozen=True)
 class _Draws:
-    """What bets are settled by, for each row. `factors`: how probable the draw is with other logits, in logarithms."""
+    """What a call brings to all bets."""
 
-    ranks: torch.Tensor
-    places: torch.Tensor
-    is_top: torch.Tensor
-    top: torch.Tensor
-    factors: Mapping[float, torch.Tensor]
+    rows: int
+    shifted: Sequence[Settled]
+    ranks: Sequence[torch.Tensor]
+    places: Sequence[torch.Tensor]
 
 
 class _Group:
-    """Bets on calls that a kernel may treat alike."""
+    """Bets on calls that a kernel may treat alike. `weight`: its part in the average of all groups, in logarithms."""
 
-    def __init__(self) -> None:
+    def __init__(self, weight: float) -> None:
+        self.weight = weight
         self._calls = self._rows = 0
-        self._tails = {share: Shifted(_least_likely(share)) for share in _SHARES}
-        self._heads = {share: Shifted(_likeliest(share)) for share in _SHARES}
-        self._factors = {factor: Shifted(_as_if_multiplied(factor)) for factor in _FACTORS}
-        self._favours = {favour: Shifted("the likeliest class of their row") for favour in _FAVOURS}
-        self._ranks = [
-            Uneven(bins, "a class between {low} and {high} of the mass, the likeliest first") for bins in _BINS
-        ]
-        self._places = [Uneven(bins, "a class between {low} and {high} of the mass, by index") for bins in _BINS]
+        self._shifted = [Shifted(words) for words in _EVENTS]
+        self._ranks, self._places = ([Uneven(bins, words) for bins in _BINS] for words in _UNIFORM)
 
     def add(self, draws: _Draws) -> None:
         """Settle all bets on one call."""
         self._calls += 1
-        self._rows += len(draws.ranks)
-        for uneven in self._ranks:
-            uneven.add(draws.ranks)
-        for uneven in self._places:
-            uneven.add(draws.places)
-        for parts, places in ((self._tails, 1 - draws.ranks), (self._heads, draws.ranks)):
-            for share, bet in parts.items():
-                bet.add(_missing(share, places < share), places < share, share)
-        for factor, bet in self._factors.items():
-            bet.add(draws.factors[factor], draws.ranks < 0.5, 0.5)
-        for favour, bet in self._favours.items():
-            bet.add((1 - favour + favour * draws.is_top / draws.top).log(), draws.is_top, draws.top)
+        self._rows += draws.rows
+        for shifted, settled in zip(self._shifted, draws.shifted, strict=True):
+            shifted.add(settled)
+        for uneven, counts in zip((*self._ranks, *self._places), (*draws.ranks, *draws.places), strict=True):
+            uneven.add(counts)
 
     @property
-    def _bets(self) -> Iterator[Bet]:
-        for bets in (self._tails, self._heads, self._factors, self._favours):
-            yield from bets.values()
-        yield from self._ranks
-        yield from self._places
+    def _bets(self) -> list[Bet]:
+        return [*self._shifted, *self._ranks, *self._places]
 
     @property
     def gain(self) -> float:
-        """The logarithm of the average of all bets."""
-        return average(list(self._bets))
+        """The logarithm of the average of all bets, times the weight."""
+        return average(self._bets) + self.weight
 
     @property
     def words(self) -> str:
@@ -140,16 +123,24 @@ class _Group:
         )
 
 
-def _groups_of(case: Case, rows: int, classes: int) -> Iterator[Hashable]:
-    """Name the groups that a call belongs to. They depend on its inputs alone."""
-    yield "all"
-    yield case.role
-    yield case.dtype
-    yield "rows", rows.bit_length() // 2
-    yield "classes", classes.bit_length() // 2
-    yield "size", rows.bit_length() // 2, classes.bit_length() // 2
+def _groups_of(case: Case, rows: int, classes: int) -> Iterator[tuple[str, Hashable]]:
+    """Name the groups that a call belongs to, by their kind. They depend on its inputs alone."""
+    yield "all", None
+    yield "kind", case.role
+    yield "kind", case.dtype
+    yield "size", (rows.bit_length() // 2, None)
+    yield "size", (None, classes.bit_length() // 2)
+    yield "size", (rows.bit_length() // 2, classes.bit_length() // 2)
     if case.role == "timed":
-        yield "shape", case.dtype, *case.axes.values()
+        yield "shape", (case.dtype, *case.axes.values())
+
+
+_KINDS = 4
+
+
+def _weight(number: int) -> float:
+    """Weigh groups of a kind by 1/2, 1/6, 1/12 and so on in the order of their first calls: these add up to one."""
+    return -math.log(_KINDS * number * (number + 1))
 
 
 def _compared(logits: torch.Tensor, drawn: torch.Tensor, share: torch.Tensor) -> _Draws:
@@ -161,21 +152,25 @@ def _compared(logits: torch.Tensor, drawn: torch.Tensor, share: torch.Tensor) ->
     # Classes as likely as the drawn one share their mass: any of them may stand first.
     above, level = ((masses * is_in).sum(-1) for is_in in (logits > chosen, logits == chosen))
     before = (masses * (torch.arange(logits.shape[1]) < drawn[:, None])).sum(-1)
-    return _Draws(
-        (above + share * level) / total,
-        (before + share * own) / total,
-        chosen[:, 0] == 0,
-        (logits == 0).sum(-1) / total,
-        {
-            factor: (factor - 1) * chosen[:, 0] - (logits * factor).logsumexp(-1) + total.log()
-            for factor in _FACTORS
-        },
-    )  # fmt: skip
+    ranks, places = (above + share * level) / total, (before + share * own) / total
+    shifted = [*_on_tails(1 - ranks), *_on_tails(ranks)]
+    for factor in _FACTORS:
+        quotients = (factor - 1) * chosen[:, 0] - (logits * factor).logsumexp(-1) + total.log()
+        shifted.append(Settled.of(quotients, ranks < 0.5, torch.tensor(0.5)))
+    is_top, top = chosen[:, 0] == 0, (logits == 0).sum(-1) / total
+    for favour in _FAVOURS:
+        shifted.append(Settled.of((1 - favour + favour * is_top / top).log(), is_top, top))
+    counts = ([counted(uniform, bins) for bins in _BINS] for uniform in (ranks, places))
+    return _Draws(len(drawn), shifted, *counts)
 
 
-def _missing(share: float, is_in_it: torch.Tensor) -> torch.Tensor:
-    """Give the quotients' logarithms if hardly any draw falls into a share of the mass."""
-    return torch.where(is_in_it, math.log(_REMNANT), math.log((1 - _REMNANT * share) / (1 - share)))
+def _on_tails(places: torch.Tensor) -> Iterator[Settled]:
+    """Settle bets that hardly any draw is among the first places."""
+    for share in _SHARES:
+        is_in_it = places < share
+        for remnant in _REMNANTS:
+            quotients = torch.where(is_in_it, math.log(remnant), math.log((1 - remnant * share) / (1 - share)))
+            yield Settled.of(quotients, is_in_it, torch.tensor(share))
 
 
 def _least_likely(share: float) -> str:
@@ -192,3 +187,16 @@ def _as_if_multiplied(factor: float) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+_EVENTS = (
+    *(_least_likely(share) for share in _SHARES for _ in _REMNANTS),
+    *(_likeliest(share) for share in _SHARES for _ in _REMNANTS),
+    *(_as_if_multiplied(factor) for factor in _FACTORS),
+    *("the likeliest class of their row" for _ in _FAVOURS),
+)
+"""What bets on events are on, in the order in which a call settles them."""
+_UNIFORM = (
+    "a class between {low} and {high} of the mass, the likeliest first",
+    "a class between {low} and {high} of the mass, by index",
+)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from robust_kbench.oracle.bets import Shifted, Uneven, average
+from robust_kbench.oracle.bets import Settled, Shifted, Uneven, average, counted
 
 
 def uniform(count: int, seed: int) -> torch.Tensor:
@@ -17,7 +17,7 @@ def test_a_bet_on_uneven_bins_is_fair(bins: int) -> None:
     gains = []
     for seed in range(4000):
         bet = Uneven(bins, "")
-        bet.add(uniform(3, seed))
+        bet.add(counted(uniform(3, seed), bins))
         gains.append(bet.gain)
     mean = float(torch.tensor(gains).exp().mean())
     assert mean == pytest.approx(1.0, abs=0.1)
@@ -26,15 +26,15 @@ def test_a_bet_on_uneven_bins_is_fair(bins: int) -> None:
 def test_the_order_in_which_samples_come_does_not_matter() -> None:
     places = uniform(100, 1)
     whole, parts = Uneven(8, ""), Uneven(8, "")
-    whole.add(places)
+    whole.add(counted(places, 8))
     for part in places.flip(0).reshape(10, 10):
-        parts.add(part)
+        parts.add(counted(part, 8))
     assert parts.gain == pytest.approx(whole.gain)
 
 
 def test_what_is_uneven_gains_and_the_worst_bin_is_told() -> None:
     bet = Uneven(8, "between {low} and {high}")
-    bet.add(0.875 * uniform(500, 3))
+    bet.add(counted(0.875 * uniform(500, 3), 8))
     assert bet.gain > 30
     assert bet.share == ("between 87.5 % and 100 %", 0.0, 62.5)
 
@@ -43,7 +43,7 @@ def test_a_bet_that_something_happens_more_often_adds_up() -> None:
     bet = Shifted("heads")
     for happened in ([True, True], [True, False]):
         seen = torch.tensor(happened)
-        bet.add(torch.where(seen, math.log(1.5), math.log(0.5)), seen, 0.5)
+        bet.add(Settled.of(torch.where(seen, math.log(1.5), math.log(0.5)), seen, torch.tensor(0.5)))
     assert bet.gain == pytest.approx(3 * math.log(1.5) + math.log(0.5))
     assert bet.share == ("heads", 3.0, 2.0)
 
