@@ -13,6 +13,7 @@ from robust_kbench.audit.peers import PEERS, Peer
 from robust_kbench.audit.setting import Setting, Tensors
 from robust_kbench.audit.tally import Outcome, Tally, Trial, counts_for
 from robust_kbench.audit.variants import Variant
+from robust_kbench.cases.more_draws import cases_of_more_draws, inputs_of_more_draws
 from robust_kbench.errors import SpecError
 from robust_kbench.oracle.judgement import Judgement
 from robust_kbench.oracle.pool import Pool
@@ -61,6 +62,7 @@ class _Tryout:
         self.pairs = [(v, Tally(v.name, v.kind, v.description, v.is_generic)) for v in variants]
         self.cases: list[Case] = []
         self._pools = {variant.name: Pool(task.spec) for variant in variants}
+        self._drawn_more: set[str] = set()
         self._family = Family(task.spec.properties)
 
     @property
@@ -96,10 +98,23 @@ class _Tryout:
         if not any(self._alive(wrong, layout) for layout in {case.layout for case in self.cases}):
             return False
         honest = [pair for pair in self.pairs if pair[1].kind == "honest"]
+        for variant, tally in wrong:
+            if not tally.refused and variant.name not in self._drawn_more:
+                self._draw_more(variant)
         for case in suite:
             if alive := self._alive(wrong, case.layout):
                 self._judge(case, alive, beside=honest, is_needed=in_full)
         return True
+
+    def _draw_more(self, variant: Variant) -> None:
+        """Add as many draws as an evaluation does, if the variant draws classes."""
+        self._drawn_more.add(variant.name)
+        spec, pool, known = self._task.spec, self._pools[variant.name], self.cases[0]
+        for case in cases_of_more_draws(spec, [known.dtype], known.seed):
+            for inputs in inputs_of_more_draws(spec, case, "quick"):
+                answer = variant.answer(Setting(self._task, self._reference, case, inputs))
+                if answer is not None:
+                    pool.add(case, inputs, answer)
 
     def _alive(self, wrong: Sequence[_Pair], layout: Layout) -> list[_Pair]:
         return [
