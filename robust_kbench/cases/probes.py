@@ -5,16 +5,19 @@ exact in whatever order, so that one missing term shows. stall: a large term, th
 add to it, then its opposite. range: rows around a large and a small power of two, where internals of a smaller range
 overflow or vanish. blank: rows, channels or samples of zeros among usual ones, as padding leaves them. alike: slices
 along the first axis are equal, but for one of usual values: a mean over some of them looks certain, and is wrong.
+apart: scores so far apart that their exponentials overflow. magnitudes: rows or blocks from one end of the dtype to the
+other.
 nonfinite: a NaN and infinities in a few places, which must not spread.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 
+from robust_kbench.cases import apart, magnitudes
 from robust_kbench.cases.contract import rounding
 from robust_kbench.cases.draw import Draw
 from robust_kbench.errors import SpecError
@@ -22,16 +25,26 @@ from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Input, Precision, Probe, ProbeValues, Task, shape_of
 
-VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range", "blank", "alike")
+VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes")
 """The probes whose values the task declares, input by input."""
 
 _SCALED: tuple[ProbeValues, ...] = ("powers_of_two", "positive_powers", "squarable_powers")
 _BLANK: Mapping[ProbeValues, int] = {"blank_rows": -2, "blank_channels": 1, "blank_samples": 0}
 """The axis along which slices are blanked; below zero: rows, which are one-dimensional slices along the last axis."""
+_APART: Mapping[ProbeValues, Callable[[tuple[int, ...], torch.Generator], torch.Tensor]] = {
+    "apart_queries": lambda shape, _: apart.queries(shape),
+    "apart_keys": apart.keys,
+    "apart_keys_by_position": apart.keys_by_position,
+    "apart_codes": apart.key_codes,
+    "apart_positions": apart.positions,
+    "apart_weight": apart.projection,
+    "apart_bias": apart.projection_bias,
+}
 _BLANK_SHARE = 1 / 3
 ALIKE = range(64, 129)
 """So many slices are alike: fewer are not worth leaving out, and errors of equal terms do not cancel in longer sums."""
 _LARGEST_USUAL = 5.25  # of a million normal values
+_STRETCH = 32  # of columns that have one scale in microscaling formats
 _ROWS = 3  # one large, one small, one as usual
 _MAGNITUDES = (8, 4, 2, 1)
 _EXCUSED: Mapping[Precision, tuple[Probe, ...]] = {"any_halfacc": ("stall",), "fp8": ("identity", "stall", "range")}
@@ -74,7 +87,7 @@ def is_telling(task: Task, probe: Probe, axes: Mapping[str, int]) -> bool:
 
 
 def make(task: Task, case: Case, name: str, shape: tuple[int, ...], draw: Draw) -> torch.Tensor | None:
-    """Float32 values of the input `name` in a case of a probe; None where it keeps those of its distribution."""
+    """Values of the input `name` in a case of a probe, at least float32; None where it keeps its distribution's."""
     kind = task.probes.get(case.probe, {}).get(name) if case.probe in VALUED else None
     if kind is None:
         return None
@@ -150,8 +163,12 @@ def _values(
             return _scaled_rows(shape, _SQUARABLE.get(dtype, _EXPONENT[dtype]), generator)
         case "blank_rows" | "blank_channels" | "blank_samples":
             return _blank(shape, _BLANK[kind], generator)
-        case "alike":
-            raise AssertionError("made from the case, of which this knows nothing")
+        case "magnitude_rows":
+            return magnitudes.rows(shape, dtype, generator)
+        case "magnitude_blocks":
+            return magnitudes.rows(shape, dtype, generator, _STRETCH)
+        case _:
+            return _APART[kind](shape, generator)
 
 
 def _dirac(shape: tuple[int, ...]) -> torch.Tensor:

@@ -16,6 +16,7 @@ _EDGES = (1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 12
           509, 511, 512, 513, 1000, 1021, 1023, 1024, 1025, 2047, 2049, 4093, 4096, 4097, 8191, 8192)  # fmt: skip
 _EDGE_SHARE = 0.6
 _ATTEMPTS, _ROUNDS = 200, 4
+_FEW_ATTEMPTS, _COOLING = 32, 0.85
 _CANDIDATES = 12
 _MIN_SPREAD = 4  # sizes from which on a case has a neighbour that a NaN must leave alone
 
@@ -34,6 +35,17 @@ def draw_axes(space: Space, draw: Draw, dtype: str, fixed: Mapping[str, int] | N
         ceiling *= 0.97  # large axes alone are fine, many large ones together are not
     limit = space.budget.elements
     raise SpecError(f"{space.task.name}: found no sizes within the constraints and {limit:,} elements")
+
+
+def draw_beside(space: Space, draw: Draw, dtype: str, fixed: Mapping[str, int]) -> Axes | None:
+    """Random sizes beside those in `fixed`, smaller and smaller ones; None where soon none of them fit."""
+    ceiling = 1.0
+    for _ in range(_FEW_ATTEMPTS):
+        axes = {name: _draw_size(space, name, draw, ceiling) for name in space.task.axes} | dict(fixed)
+        if space.admits(axes, dtype):
+            return axes
+        ceiling *= _COOLING
+    return None
 
 
 def draw_spread(

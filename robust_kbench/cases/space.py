@@ -32,6 +32,8 @@ class Budget:
     """Cases with NaN and infinities among the inputs."""
     every_dtype: bool = True
     """Whether probes and non-finite cases are run for each dtype, or each of them for one dtype in turn."""
+    conjunctions: int | None = 1
+    """How many pairs of axes are equal once, and how many axes round twice; None means all, and one large case."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,11 @@ class Space:
         return elements <= _raised(self.budget.elements, least_elements) and flops <= _raised(
             self.budget.flops, least_flops
         )
+
+    def share(self, axes: Mapping[str, int], dtype: str) -> float:
+        """How much of the budget a case takes: of its elements or of its work, whichever is more."""
+        elements, flops = self._price(axes, dtype)
+        return max(elements / self.budget.elements, flops / self.budget.flops)
 
     @cached_property
     def _least(self) -> tuple[int, int]:

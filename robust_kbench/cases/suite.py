@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import cycle, product
 
-from robust_kbench.cases import layouts, probes, sizes
+from robust_kbench.cases import conjunctions, layouts, probes, sizes
 from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.space import Budget, Space
 from robust_kbench.schema import arithmetic
@@ -21,10 +22,14 @@ __all__ = ["BUDGETS", "INTERPRETED", "Budget", "draw_suite"]
 
 BUDGETS: dict[Tier, Budget] = {
     "quick": Budget(cases=24, elements=1 << 19, flops=2e8, timed_bindings=1),
-    "full": Budget(cases=72, elements=1 << 21, flops=2e9, timed_bindings=None, probes=3, nonfinite=4),
-    "final": Budget(cases=96, elements=1 << 22, flops=4e9, timed_bindings=None, probes=3, nonfinite=4),
+    "full": Budget(
+        cases=72, elements=1 << 21, flops=2e9, timed_bindings=None, probes=3, nonfinite=4, conjunctions=None
+    ),
+    "final": Budget(
+        cases=96, elements=1 << 22, flops=4e9, timed_bindings=None, probes=3, nonfinite=4, conjunctions=None
+    ),
 }
-"""Besides: a case of size 1 for each axis that admits it, an empty one likewise, and every pinned case."""
+"""Besides: a case of size 1 for each axis that admits it, an empty one likewise, rare sizes, and every pinned case."""
 _INTERPRETED = Budget(cases=24, elements=1 << 16, flops=2e7, timed_bindings=0, every_dtype=False)
 INTERPRETED: dict[Tier, Budget] = {
     "quick": replace(_INTERPRETED, elements=1 << 15, flops=1e7),
@@ -63,6 +68,7 @@ def draw_suite(
     ]
     checked += _probing(space, Draw(seed, f"probes {task.name} {task.version}"))
     checked += _edges(space, Draw(seed, f"edges {task.name} {task.version}"))
+    checked += _conjunctions(space, Draw(seed, f"conjunctions {task.name} {task.version}"))
     checked += _pinned(space, pinned)
     return Suite(seed=seed, checked=tuple(checked), timed=tuple(timed))
 
@@ -146,6 +152,29 @@ def _edges(space: Space, draw: Draw) -> Iterator[Case]:
             yield _case(thin, dtype, draw.choice(space.layouts), draw.choice(space.distributions), draw.bits())
         if (empty := sizes.draw_empty(space, draw, dtype, axis)) is not None:
             yield _probe(empty, dtype, draw.choice(_probe_layouts(space)), "empty", draw.bits())
+
+
+def _conjunctions(space: Space, draw: Draw) -> Iterator[Case]:
+    """Cases with two equal axes and with large round ones: some at random, or all pairs and axes and a large case."""
+    count, dtypes = space.budget.conjunctions, draw.shuffled(space.dtypes)
+    for number, axes in enumerate(_rare_sizes(space, draw, dtypes, count)):
+        if axes is not None:
+            dtype = dtypes[number % len(dtypes)]
+            yield _case(axes, dtype, draw.choice(space.layouts), draw.choice(space.distributions), draw.bits())
+
+
+def _rare_sizes(
+    space: Space, draw: Draw, dtypes: Sequence[FloatDType], count: int | None
+) -> Iterator[sizes.Axes | None]:
+    """Sizes for one dtype after the other; None where there are none within the budget."""
+    in_turn = cycle(dtypes)
+    for pair in draw.shuffled(conjunctions.alike(space))[:count]:
+        yield conjunctions.draw_equal(space, draw, next(in_turn), pair)
+    families = (conjunctions.OF_96, conjunctions.OTHERS)
+    for axis, kinds in product(draw.shuffled(conjunctions.scaled(space))[:count], families):
+        yield conjunctions.draw_round(space, draw, next(in_turn), axis, kinds)
+    if count is None:
+        yield conjunctions.draw_largest(space, draw, next(in_turn))
 
 
 def _pinned(space: Space, pinned: Sequence[Case]) -> Iterator[Case]:

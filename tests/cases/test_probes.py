@@ -232,11 +232,11 @@ def test_which_inputs_may_be_nonfinite(changes: dict[str, Any], names: list[str]
 @pytest.mark.parametrize(
     ("precision", "applying"),
     [
-        ("ieee", ["identity", "integers", "stall", "range", "blank", "alike"]),
-        ("tf32_ok", ["identity", "integers", "stall", "range", "blank", "alike"]),
-        ("half_fp32acc", ["identity", "integers", "stall", "range", "blank", "alike"]),
-        ("any_halfacc", ["identity", "integers", "range", "blank", "alike"]),
-        ("fp8", ["integers", "blank", "alike"]),
+        ("ieee", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes"]),
+        ("tf32_ok", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes"]),
+        ("half_fp32acc", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes"]),
+        ("any_halfacc", ["identity", "integers", "range", "blank", "alike", "apart", "magnitudes"]),
+        ("fp8", ["integers", "blank", "alike", "apart", "magnitudes"]),
     ],
 )
 def test_the_precision_contract_decides_which_probes_apply(precision: str, applying: list[Probe]) -> None:

@@ -214,10 +214,16 @@ def sum_of_the_dtype(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths:
 
 
 def skips_small_weights(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Keys whose score is 6 below the row's largest are skipped."""
+    """Keys whose score is 6 below the row's largest are skipped; in bfloat16, which rounds more than that, 4."""
     scores = _hide(_scores(q, k), lengths)
-    small = scores < scores.amax(-1, keepdim=True) - 6
+    small = scores < scores.amax(-1, keepdim=True) - (4 if q.dtype == torch.bfloat16 else 6)
     return _attend(scores.masked_fill(small, float("-inf")), q, v, lengths)
+
+
+def no_maximum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """The largest score is not taken away first: from 88 on weights are infinite."""
+    weights = _hide(_scores(q, k), lengths).exp()
+    return _finish(weights @ v.float() / weights.sum(-1, keepdim=True), q, lengths)
 
 
 sum_of_the_dtype.dtypes = ("float16", "bfloat16")
@@ -230,4 +236,5 @@ MUTANTS = (
     hidden_values_summed, nothing_for_nothing, mean_for_nothing, heads_interleaved, first_query_of_a_group,
     parts_averaged, no_scale, coarse_scale, bfloat16_weights, never_rescaled, tf32_once, half_accumulator,
     sum_of_the_dtype, skips_small_weights,
+    no_maximum,
 )  # fmt: skip

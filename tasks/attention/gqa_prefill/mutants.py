@@ -204,10 +204,16 @@ def forgets_the_first_key(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> 
 
 
 def skips_small_weights(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Keys whose score is 6 below the row's largest are skipped."""
+    """Keys whose score is 6 below the row's largest are skipped; in bfloat16, which rounds more than that, 4."""
     scores = _masked(q, _shared(k, q))
-    small = scores < scores.amax(-1, keepdim=True) - 6
+    small = scores < scores.amax(-1, keepdim=True) - (4 if q.dtype == torch.bfloat16 else 6)
     return _attend(scores.masked_fill(small, float("-inf")), _shared(v, q), q)
+
+
+def no_maximum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The largest score is not taken away first: from 88 on weights are infinite."""
+    weights = _masked(q, _shared(k, q)).exp()
+    return (weights @ _shared(v, q) / weights.sum(-1, keepdim=True)).to(q.dtype)
 
 
 sum_of_the_dtype.dtypes = ("float16", "bfloat16")
@@ -220,4 +226,5 @@ MUTANTS = (
     not_causal, sees_the_next, not_itself, blocks_of_sixteen, masked_by_the_row_of_the_group, no_scale, coarse_scale,
     bfloat16_weights, never_rescaled, tf32_once, half_accumulator, sum_of_the_dtype, forgets_the_first_key,
     skips_small_weights,
+    no_maximum,
 )  # fmt: skip

@@ -191,6 +191,12 @@ def half_accumulator(q: torch.Tensor, cache: torch.Tensor, lengths: torch.Tensor
     return _finish(y, q, lengths)
 
 
+def no_maximum(q: torch.Tensor, cache: torch.Tensor, lengths: torch.Tensor, width: int) -> torch.Tensor:
+    """The largest score is not taken away first: from 88 on weights are infinite."""
+    weights = _hide(_scores(q, cache), lengths).exp()
+    return _finish(weights @ cache[..., :width].float() / weights.sum(-1, keepdim=True), q, lengths)
+
+
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
 
@@ -200,4 +206,5 @@ MUTANTS = (
     no_scale, lengths_ignored, one_row_more, one_row_less, whole_blocks, tail_lost, length_of_the_first,
     masked_with_zero, nothing_for_nothing, one_head_for_all, bfloat16_weights, never_rescaled, tf32_once,
     half_accumulator,
+    no_maximum,
 )  # fmt: skip

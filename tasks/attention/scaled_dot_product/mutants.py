@@ -171,6 +171,12 @@ def last_head_of_the_first(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) ->
     return _attend(_scores(q, torch.cat((k[:, :-1], other), 1)), v)
 
 
+def no_maximum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The largest score is not taken away first: from 88 on weights are infinite."""
+    weights = _scores(q, k).exp()
+    return (weights @ v.float() / weights.sum(-1, keepdim=True)).to(v.dtype)
+
+
 sum_of_the_dtype.dtypes = accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
@@ -181,4 +187,5 @@ MUTANTS = (
     scale_of_the_padded_head, coarse_scale, bfloat16_weights, never_rescaled, tf32_once,
     half_accumulator, accumulators_of_the_dtype, sum_of_the_dtype, forgets_the_first_key, last_query_short_of_a_key,
     skips_small_weights, last_head_of_the_first,
+    no_maximum,
 )  # fmt: skip

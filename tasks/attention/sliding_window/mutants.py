@@ -198,6 +198,12 @@ def last_head_of_the_first(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, si
     return _attend(_within(_scores(q, torch.cat((k[:, :-1], k[:, :1]), 1)), size), v)
 
 
+def no_maximum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int) -> torch.Tensor:
+    """The largest score is not taken away first: from 88 on weights are infinite."""
+    weights = _within(_scores(q, k), size).exp()
+    return (weights @ v.float() / weights.sum(-1, keepdim=True)).to(v.dtype)
+
+
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
 
@@ -206,4 +212,5 @@ MUTANTS = (
     one_key_more, one_key_less, no_window, both_sides, sees_the_next, centred, not_itself, stretches_apart,
     whole_blocks, blocks_on_the_diagonal, masked_with_zero, first_keys_kept, no_scale, coarse_scale, bfloat16_weights,
     never_rescaled, tf32_once, half_accumulator, last_head_of_the_first,
+    no_maximum,
 )  # fmt: skip

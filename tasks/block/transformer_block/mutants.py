@@ -303,6 +303,25 @@ def last_position_of_the_first(x: Tensor, num_heads: int, *layers: Tensor) -> Te
     return _with_context(x, torch.cat((context[:, :-1], first), 1), *layers)
 
 
+def _unusual_weights(x: Tensor, num_heads: int, weigh: Step, *layers: Tensor) -> Tensor:
+    """The block with `weigh` between scores, of which later ones are minus infinity, and the weights' sum."""
+    q, k, v = _heads(_projected(x, *layers).float(), num_heads)
+    scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+    weights = weigh(scores.masked_fill(_future(scores), float("-inf")))
+    context = (weights @ v / weights.sum(-1, keepdim=True)).transpose(1, 2).flatten(2)
+    return _with_context(x, context, *layers)
+
+
+def no_maximum(x: Tensor, num_heads: int, *layers: Tensor) -> Tensor:
+    """The largest score is not taken away first: from 88 on weights are infinite."""
+    return _unusual_weights(x, num_heads, torch.exp, *layers)
+
+
+def scores_up_to_80(x: Tensor, num_heads: int, *layers: Tensor) -> Tensor:
+    """Scores are cut off at 80, so that no exponential overflows without a maximum."""
+    return _unusual_weights(x, num_heads, lambda scores: torch.exp(scores.clamp(max=80) - 80), *layers)
+
+
 tf32_once.dtypes = error_function.dtypes = ("float32",)
 bfloat16_between.dtypes = ("float32", "float16")
 
@@ -312,6 +331,7 @@ MUTANTS = (
     heads_outermost, v_first, after_the_norms, side_by_side, no_first_residual, second_residual_of_x,
     first_norm_skipped, norms_swapped, eps_of_rmsnorm, mean_not_removed, error_function, rectifier, swish,
     no_projection_bias, no_attention_bias, no_beta, no_last_bias, drops_the_last_inner, last_position_of_the_first,
+    no_maximum, scores_up_to_80,
 )  # fmt: skip
 _BESIDE = (
     "its rounding reaches the result through two products, beside a residual, and is as small as that of inner values"

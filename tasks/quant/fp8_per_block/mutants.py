@@ -162,8 +162,35 @@ def last_value_as_zero(x: torch.Tensor) -> Pair:
     return codes, scale
 
 
+def scale_of_a_normal_number(x: torch.Tensor) -> Pair:
+    """The scale ends at 2^-126, the smallest normal number."""
+    return _converted(x, _exponent(_top(_blocks(x))).clamp(min=-126))
+
+
+def small_blocks_lost(x: torch.Tensor) -> Pair:
+    """Blocks below 2^-60 have codes of zero, and a scale of one."""
+    blocks = _blocks(x)
+    exponent = _exponent(_top(blocks))
+    is_lost = (exponent < -68) & (exponent > -127)
+    return _finish(x, _cast(_scaled(blocks, exponent)) * ~is_lost, torch.where(is_lost, 0, exponent))
+
+
+def scale_of_float16(x: torch.Tensor) -> Pair:
+    """The scale stays within what float16 has as normal numbers."""
+    return _converted(x, _exponent(_top(_blocks(x))).clamp(-14, 15))
+
+
+def epsilon_in_a_block(x: torch.Tensor) -> Pair:
+    """The largest magnitude is taken to be 1e-12 at least, but for zeros."""
+    top = _top(_blocks(x))
+    return _converted(x, _exponent(torch.where(top == 0, top, top.clamp(min=1e-12))))
+
+
+epsilon_in_a_block.dtypes = small_blocks_lost.dtypes = ("float32", "bfloat16")
+
 HONEST = (by_arithmetic, by_table, row_by_row)
 MUTANTS = (
     wider_exponent, not_saturated, never_saturates, saturates_at_240, half_the_scale, of_the_row, without_sign,
     towards_zero, small_ones_flushed, signs_lost, inverse_scale, neighbours_scale, last_value_as_zero,
+    scale_of_a_normal_number, small_blocks_lost, scale_of_float16, epsilon_in_a_block,
 )  # fmt: skip

@@ -135,10 +135,34 @@ def last_value_as_zero(x: torch.Tensor) -> Pair:
     return codes, scale
 
 
+def epsilon(x: torch.Tensor) -> Pair:
+    """The largest value of a token is taken to be 1e-12 at least, but for zeros."""
+    top = _top(x)
+    return _coded(x, _scale(torch.where(top == 0, top, top.clamp(min=1e-12))))
+
+
+def at_most_1e12(x: torch.Tensor) -> Pair:
+    """The largest value of a token is taken to be 1e12 at most."""
+    return _coded(x, _scale(_top(x).clamp(max=1e12)))
+
+
+def scale_of_float16(x: torch.Tensor) -> Pair:
+    """The scale is kept as a normal number of float16, from 2^-14 on."""
+    return _coded(x, _scale(_top(x)).clamp(min=2.0**-14))
+
+
+def subnormal_tokens_as_zeros(x: torch.Tensor) -> Pair:
+    """Tokens of subnormal numbers of float16, 2^-14 and less, count as zeros."""
+    top = _top(x)
+    return _coded(torch.where(top < 2.0**-14, 0 * x, x), _scale(torch.where(top < 2.0**-14, 0 * top, top)))
+
+
+epsilon.dtypes = at_most_1e12.dtypes = ("float32", "bfloat16")
 ties_up.dtypes = ("float16", "bfloat16")
 
 HONEST = (reciprocal, by_bits, halves_of_a_row)
 MUTANTS = (
     towards_zero, floor, ties_up, of_the_tensor, without_sign, twice_the_scale, saturated, exact_scale, twos_complement,
     one_less, tail_unseen, next_token_s_scale, zeros_of_zero, inverse_scale, last_value_as_zero,
+    epsilon, at_most_1e12, scale_of_float16, subnormal_tokens_as_zeros,
 )  # fmt: skip

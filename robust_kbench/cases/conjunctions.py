@@ -1,0 +1,123 @@
+"""Sizes that independent draws rarely meet: two axes that are equal, and round numbers, as models have them.
+
+Kernels have code of their own for square matrices, and for whole numbers of tiles. Independent sizes are a multiple of
+96 above 500 once in some hundred cases, and two axes are equal not much more often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+from robust_kbench.cases import sizes
+from robust_kbench.cases.draw import Draw
+from robust_kbench.cases.sizes import Axes
+from robust_kbench.cases.space import Space
+
+Family = Callable[[int], int]
+"""The largest round number of one kind up to a number from 1 on; 0, where there is none."""
+
+_LEAST = 32  # smaller sizes are drawn often enough, and so are smaller equal ones
+_USUAL = 512  # from here on kernels take other ways, as far as the axis and the budget go
+_CANDIDATES, _MANY = 12, 64
+_ROUND_SHARE = 0.5
+
+
+def alike(space: Space) -> list[tuple[str, str]]:
+    """List the pairs of axes that can be the same number of at least 32."""
+    return [pair for pair in combinations(space.task.axes, 2) if _common(space, pair)]
+
+
+def scaled(space: Space) -> list[str]:
+    """List the axes with a range of sizes of at least 32; of a few values each one is drawn often enough."""
+    ranges = {axis: space.sizes(axis) for axis in space.task.axes}
+    return [axis for axis, range_ in ranges.items() if isinstance(range_, range) and range_ and range_[-1] >= _LEAST]
+
+
+def draw_equal(space: Space, draw: Draw, dtype: str, pair: tuple[str, str]) -> Axes | None:
+    """Draw sizes of which two are equal, and round in half of the cases; None where the budget has no room for them."""
+    common = _common(space, pair)
+    for _ in range(_CANDIDATES):
+        if not common:
+            return None
+        size = draw.choice(common) if isinstance(common, tuple) else _some(common, draw)
+        if (axes := sizes.draw_beside(space, draw, dtype, dict.fromkeys(pair, size))) is not None:
+            return axes
+        common = _below(common, size)
+    return None
+
+
+def draw_round(space: Space, draw: Draw, dtype: str, axis: str, families: Sequence[Family]) -> Axes | None:
+    """Draw sizes of which `axis` is round and large, and others are round where they can be; None where none fit.
+
+    `families`: kinds of round numbers, of which one is chosen.
+    """
+    possible = space.sizes(axis)
+    largest = possible[-1]
+    for _ in range(_CANDIDATES):
+        least = max(1, min(_USUAL, largest // 2))
+        size = draw.choice(families)(draw.log_uniform(least, largest))
+        if size < max(_LEAST, least) or size not in possible:
+            continue
+        if (axes := sizes.draw_beside(space, draw, dtype, {axis: size})) is not None:
+            return _rounded(space, draw, dtype, axes, axis)
+        largest = size - 1
+    return None
+
+
+def draw_largest(space: Space, draw: Draw, dtype: str) -> Axes:
+    """Draw sizes that come near to what the budget allows."""
+    drawn = [sizes.draw_axes(space, draw, dtype) for _ in range(_MANY)]
+    return max(drawn, key=lambda axes: space.share(axes, dtype))
+
+
+def _rounded(space: Space, draw: Draw, dtype: str, axes: Axes, leading: str) -> Axes:
+    """`axes` with other sizes rounded down in half of the cases: models' sizes are round together."""
+    for axis in draw.shuffled([each for each in scaled(space) if each != leading]):
+        size = draw.choice(draw.choice((OF_96, OTHERS)))(axes[axis])
+        changed = {**axes, axis: size}
+        if draw.unit() < _ROUND_SHARE and size >= _LEAST and space.admits(changed, dtype):
+            axes = changed
+    return axes
+
+
+def _common(space: Space, pair: tuple[str, str]) -> range | tuple[int, ...]:
+    """The sizes of at least 32 that both axes can have."""
+    one, other = (space.sizes(axis) for axis in pair)
+    if isinstance(one, range) and isinstance(other, range) and one.step == other.step == 1:
+        return range(max(one.start, other.start, _LEAST), min(one.stop, other.stop))
+    few, many = sorted((one, other), key=len)
+    return tuple(size for size in few if size >= _LEAST and size in many)
+
+
+def _some(common: range, draw: Draw) -> int:
+    size = draw.log_uniform(common[0], common[-1])
+    round_size = draw.choice(draw.choice((OF_96, OTHERS)))(size)
+    return round_size if round_size in common and draw.unit() < _ROUND_SHARE else size
+
+
+def _below(common: range | tuple[int, ...], size: int) -> range | tuple[int, ...]:
+    if isinstance(common, range):
+        return range(common.start, size)
+    return tuple(each for each in common if each < size)
+
+
+def _of_96(size: int) -> int:
+    return size // 96 * 96
+
+
+def _times_power(factor: int) -> Family:
+    """Round down to `factor` times a power of two."""
+    return lambda size: factor << (size // factor).bit_length() - 1 if size >= factor else 0
+
+
+def _decimal(size: int) -> int:
+    """Round down to 1, 2 or 5 times a power of ten."""
+    power: int = 10 ** (len(str(size)) - 1)
+    return max(digit * power for digit in (1, 2, 5) if digit * power <= size)
+
+
+OF_96: tuple[Family, ...] = (_of_96, _times_power(3))
+"""Multiples of 96, and 3 * 2**k: those of tiles that are no power of two."""
+OTHERS: tuple[Family, ...] = (_times_power(1), _times_power(5), _times_power(7), _decimal)
+"""Powers of two, 1280 and 14336, and decimal ones."""

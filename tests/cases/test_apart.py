@@ -1,0 +1,110 @@
+"""Scores of the probe `apart` are far from each other, beyond what an exponential of float32 holds, and exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from specimens import make_case
+
+from robust_kbench.cases import apart
+from robust_kbench.cases.suite import BUDGETS, draw_suite
+from robust_kbench.cases.values import make_inputs
+from robust_kbench.registry import load_task, task_names
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.task import FloatDType, Task
+
+DTYPES: tuple[FloatDType, ...] = ("float32", "float16", "bfloat16")
+WIDTHS = (1, 5, 16, 17, 32, 64, 128, 576)
+OVERFLOW = 88.8
+TASKS = {name: task for name in task_names() if "apart" in (task := load_task(name).spec).probes}
+
+
+def _source() -> torch.Generator:
+    return torch.Generator().manual_seed(5)
+
+
+def _scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    scale: float = q.shape[-1] ** -0.5
+    return q.double() @ k.double().transpose(-2, -1) * scale
+
+
+def _probes(task: Task, seed: int) -> Iterator[Case]:
+    suite = draw_suite(task, seed, budget=BUDGETS["quick"], dtypes=task.dtypes, device="cpu", dense=False)
+    return (case for case in suite.checked if case.probe == "apart")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_five_scores_of_a_row_are_far_apart_and_the_largest_overflows(width: int, dtype: str) -> None:
+    kind = getattr(torch, dtype)
+    q = apart.queries((2, 7, width)).to(kind)
+    scores = _scores(q, apart.keys((2, 50, width), _source()).to(kind)).sort(-1, descending=True).values
+    assert float((scores[..., :5] - scores[..., 1:6]).amin()) >= 23.0
+    assert float(scores[..., 5:].abs().amax()) == 0.0
+    assert OVERFLOW < float(scores[..., 0].amin()) <= float(scores.amax()) < 128.0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_codes_of_keys_make_such_scores_as_well(width: int) -> None:
+    codes = apart.key_codes((3, 40, width), _source())
+    assert 0.0 <= float(codes.amin()) < float(codes.amax()) <= 255.0
+    scores = _scores(apart.queries((3, 1, width)), codes - 128).sort(-1, descending=True).values
+    assert float((scores[..., :5] - scores[..., 1:6]).amin()) >= 23.0
+    assert float(scores[..., 0].amin()) > OVERFLOW
+
+
+def test_a_short_sequence_has_the_largest_levels() -> None:
+    scores = _scores(apart.queries((4, 1, 64)), apart.keys((4, 2, 64), _source()))
+    assert float(scores.amax(-1).amin()) > OVERFLOW
+    assert float((scores.amax(-1) - scores.amin(-1)).amin()) >= 23.0
+
+
+def test_keys_whose_positions_lie_in_several_axes_have_five_levels_in_each_head() -> None:
+    keys = apart.keys_by_position((6, 8, 3, 16), _source())
+    assert keys.shape == (6, 8, 3, 16)
+    assert ((keys[..., -1] != 0).sum((0, 1)) == 5).all()
+
+
+def test_all_but_the_last_feature_of_a_key_is_as_usual() -> None:
+    keys = apart.keys((2, 500, 32), _source())[..., :-1]
+    assert abs(float(keys.std()) - 1.0) < 0.02
+
+
+@pytest.mark.parametrize(("heads", "width"), [(2, 16), (7, 5), (1, 128)])
+@pytest.mark.parametrize("is_normed", [False, True], ids=["plain", "behind a layer norm"])
+def test_positions_of_a_block_get_scores_that_are_far_apart(heads: int, width: int, is_normed: bool) -> None:
+    dim, source = heads * width, _source()
+    x = apart.positions((2, 30, dim), source)
+    weight, bias = apart.projection((3 * dim, dim), source), apart.projection_bias((3 * dim,), source)
+    normed = torch.nn.functional.layer_norm(x, (dim,)) if is_normed else x
+    q, k, v = (normed @ weight.T + bias).reshape(2, 30, 3, heads, width).permute(2, 0, 3, 1, 4)
+    scores = _scores(q, k).sort(-1, descending=True).values
+    assert float((scores[..., :3] - scores[..., 1:4]).amin()) > 23.0
+    assert float(scores.amax()) > OVERFLOW
+    assert 0.3 < float(v.std()) < 0.9
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_dtype_of_a_task_with_attention_meets_scores_that_are_apart(name: str) -> None:
+    task = TASKS[name]
+    cases = list(_probes(task, 11))
+    assert {case.dtype for case in cases} == set(task.dtypes)
+    for case in cases:
+        assert task.misfit(case.axes) is None
+        tensors = make_inputs(task, case).tensors
+        assert all(bool(tensors[each].float().isfinite().all()) for each in task.probes["apart"])
+
+
+def test_attentions_with_a_softmax_have_the_probe() -> None:
+    families = {name.split("/")[0] for name in TASKS}
+    assert families == {"attention", "block", "quant"}
+    assert len(TASKS) == 12
+
+
+def test_another_seed_puts_the_levels_elsewhere() -> None:
+    task = TASKS["attention/causal"]
+    axes = {"batch": 1, "heads": 1, "length": 100, "head_dim": 16}
+    one, two = (make_inputs(task, make_case(axes=axes, probe="apart", seed=seed)).tensors["k"] for seed in (1, 2))
+    assert not torch.equal(one[..., -1], two[..., -1])
