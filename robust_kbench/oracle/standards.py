@@ -12,6 +12,7 @@ from robust_kbench.cases.contract import keeps_values, rounding
 from robust_kbench.cases.values import Inputs
 from robust_kbench.oracle.agreement import reduction_of
 from robust_kbench.oracle.categorical import Categorical
+from robust_kbench.oracle.common_factor import CommonFactor
 from robust_kbench.oracle.dropout import Dropout
 from robust_kbench.oracle.exact import Exact
 from robust_kbench.oracle.indices import Indices
@@ -104,13 +105,16 @@ def _rule_of_sums(
     *,
     excuses: bool,
 ) -> Standard:
-    """The rule, and for few results in half precision that they are rounded once; for rows, what they share."""
+    """The rule, and what it has no eye for: one rounding of few results, and what elements have in common."""
     held = rule(task, name, case, inputs, exact, native, around, excuses=excuses)
     argument = task.outputs[name].exponentials_of
     if argument and native[name].dtype == torch.float32 and case.probe != "nonfinite":
         return SharedDivisor(held, exact[name], inputs.tensors[argument], native[name] if excuses else None)
     dtype, reduction = native[name].dtype, reduction_of(task, task.outputs[name], case, inputs)
     allowed = rounding(task.precision, case.dtype)
+    if task.outputs[name].one_factor:
+        own = native[name] if excuses else None
+        return CommonFactor(held, exact[name], own, dtype=dtype, reduction=reduction, allowed=allowed)
     given = max((tensor.numel() for tensor in inputs.tensors.values()), default=0)
     if not is_one_rounding(dtype, exact[name].numel(), given, reduction, allowed):
         return held

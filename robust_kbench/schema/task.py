@@ -205,6 +205,10 @@ class Output(Strict):
     dense: bool = Field(
         default=False, description="returned row-major: of an op that is about layout, a view is no answer"
     )
+    one_factor: bool = Field(
+        default=False,
+        description="compare rule: an input times one factor for all elements, whose error does not average out",
+    )
     exponentials_of: Name | None = Field(
         default=None,
         description="compare rule: the elements of a row are exponentials of this input's over one divisor, their sum; "

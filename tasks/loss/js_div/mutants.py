@@ -2,7 +2,7 @@
 
 import torch
 
-from robust_kbench.audit.emulated import mean_of_some, summed, tf32
+from robust_kbench.audit.emulated import summed, tf32
 
 LN_2 = 0.6931471805599453
 
@@ -185,11 +185,6 @@ def tf32_inputs(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     return _rows(tf32(first), tf32(second)).mean()
 
 
-def rows_that_look_certain(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """The mean of every second row stands for all where these rows vary little."""
-    return mean_of_some(_rows(first, second), first.dtype)
-
-
 half_accumulator.dtypes = ("float32", "float16")
 probabilities_in_bfloat16.dtypes = coarse_logarithm.dtypes = tf32_inputs.dtypes = ("float32",)
 
@@ -198,7 +193,6 @@ MUTANTS = (
     not_halved, one_side, kullback_leibler, jeffreys, middle_of_the_logarithms, distance, in_bits, mean_of_all,
     sum_of_rows, of_one_less, eps_in_the_logarithm, no_maximum, second_not_normalised, last_class_lost, tail_lost,
     last_row_lost, second_of_the_next_row, half_accumulator, probabilities_in_bfloat16, coarse_logarithm, tf32_inputs,
-    rows_that_look_certain,
 )  # fmt: skip
 _AVERAGED = "the roundings of a row's logits average out, and so do those of the rows"
 EXEMPT = {name: {"float16": _AVERAGED, "bfloat16": _AVERAGED} for name in ("lower_first", "lower_second")}
