@@ -11,16 +11,16 @@ import math
 import torch
 
 _LARGEST = {"float32": 100, "bfloat16": 100, "float64": 100, "float16": 10}  # normal values times this power are finite
-_NEAR_THE_END = 4  # binary orders above the smallest normal number, where the exponent of a scale ends
-_SUBNORMAL = -2
+_SMALL = (24, 32)  # binary orders above the smallest normal number: a row's numbers that count are normal, too
+_SMALL_FLOAT16 = (4, -2)  # the latter is subnormal; numbers like that of wider formats may be flushed to zero
 _SPECIAL, _KINDS = 5, 8  # three of eight sizes are drawn from all that there are
 
 
 def rows(shape: tuple[int, ...], dtype: str, generator: torch.Generator, stretch: int | None = None) -> torch.Tensor:
     """Draw normal values of which each row, or each `stretch` of one, is times a power of two of its own.
 
-    In turn these are one, the largest, the smallest, one near the least normal number, one that makes subnormal
-    numbers, and three random ones; which one is whose is random.
+    In turn these are one, the largest, the smallest, two near the least normal number, one of which makes subnormal
+    numbers in float16, and three random ones; which one is whose is random.
     """
     values = torch.randn(shape, generator=generator)
     if not values.numel():
@@ -34,7 +34,8 @@ def rows(shape: tuple[int, ...], dtype: str, generator: torch.Generator, stretch
 
 def _exponents(count: int, dtype: str, generator: torch.Generator) -> torch.Tensor:
     largest, least = _LARGEST[dtype], round(math.log2(torch.finfo(getattr(torch, dtype)).smallest_normal))
-    special = torch.tensor([0, largest, -largest, least + _NEAR_THE_END, least + _SUBNORMAL])
+    small = [least + above for above in (_SMALL_FLOAT16 if dtype == "float16" else _SMALL)]
+    special = torch.tensor([0, largest, -largest, *small])
     kinds = (torch.arange(count) + torch.randint(0, _KINDS, (1,), generator=generator)) % _KINDS
     kinds = kinds[torch.randperm(count, generator=generator)]
     random = torch.randint(max(-largest, least), largest + 1, (count,), generator=generator)

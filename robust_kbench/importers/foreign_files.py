@@ -43,14 +43,18 @@ def read_each(
 def files_below(folder: Path, pattern: str = "*") -> list[Path]:
     """Files and links below `folder`, in order, whose names match `pattern`; links to folders are not followed.
 
-    Some versions of Python raise in Path.rglob where a link's target is too long a name.
+    Some versions of Python raise in Path.rglob where a link's target is too long a name, and some in os.walk where
+    folders are nested a thousand deep.
     """
-    return sorted(
-        Path(parent, name)
-        for parent, folders, names in os.walk(folder)
-        for name in (*folders, *names)
-        if fnmatchcase(name, pattern)
-    )
+    found, left = list[Path](), [os.fspath(folder)]
+    while left:
+        try:
+            entries = list(os.scandir(left.pop()))
+        except OSError:  # not to be listed, or at too long a path
+            continue
+        found += [Path(entry.path) for entry in entries if fnmatchcase(entry.name, pattern)]
+        left += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+    return sorted(found)
 
 
 def check_path(path: Path) -> None:

@@ -17,6 +17,7 @@ from robust_kbench.importers.foreign_files import check_path, files_below, is_fi
 from robust_kbench.schema.documents import parse
 
 _MOST_WORKLOADS = 4096
+_MOST_LINES = 10_000  # of a file, which has at most a mebibyte
 _MOST_TOLD = 20
 """Lines of a file. A file of something else may have thousands that are none of ours."""
 _NAMED = re.compile(r'"definition"\s*:\s*"([^"\\]{1,300})"')
@@ -47,6 +48,7 @@ class WorkloadLines:
         self._root, self._unread = root, unread
         self._files: dict[Path, list[_Line]] = {}
         self._by_definition: dict[str, list[_Line]] | None = None
+        self._works: dict[str, Workload | str] = {}
         self._told: set[str] = set()
         self._told_of: Counter[Path] = Counter()
 
@@ -76,9 +78,21 @@ class WorkloadLines:
     def _workloads(self, lines: list[_Line], definition: Definition) -> Iterator[Workload]:
         for line in lines:
             try:
-                yield _workload(line, definition)
+                yield self._workload(line, definition)
             except SpecError as error:
                 self._tell(line, f"workload of {definition.name}: {error}")
+
+    def _workload(self, line: _Line, definition: Definition) -> Workload:
+        """Parsed once, however many definitions it may belong to. Raises SpecError, without the line's place."""
+        if line.place not in self._works:
+            self._works[line.place] = _parsed_work(line)
+        work = self._works[line.place]
+        if isinstance(work, str):
+            raise SpecError(work)
+        for name, axis in definition.axes.items():
+            if axis.type == "var" and name not in work.axes:
+                raise SpecError(f"axes.{name}: missing; this key is required")
+        return work
 
     def _tell(self, line: _Line, error: str) -> None:
         if self._unread is None:
@@ -112,9 +126,12 @@ def _read(path: Path) -> Iterator[_Line]:
     except SpecError as error:
         yield _Line(path, 0, None, error=_without(error, str(path)))
         return
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield _parsed(path, number, line)
+    written = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    for number, line in written[:_MOST_LINES]:
+        yield _parsed(path, number, line)
+    if len(written) > _MOST_LINES:
+        number, _ = written[_MOST_LINES]
+        yield _Line(path, number, None, error=f"lines from here on are not read: a file may have {_MOST_LINES:,}")
 
 
 def _parsed(path: Path, number: int, line: bytes) -> _Line:
@@ -136,18 +153,14 @@ def _parsed(path: Path, number: int, line: bytes) -> _Line:
     return _Line(path, number, named[1] if named else None, error=error)
 
 
-def _workload(line: _Line, definition: Definition) -> Workload:
-    """Raises SpecError, without the line's place."""
+def _parsed_work(line: _Line) -> Workload | str:
+    """What the line says, or what is wrong with it."""
     if line.error:
-        raise SpecError(line.error)
+        return line.error
     try:
-        work = parse(Workload, line.data.get("workload", line.data), "")
+        return parse(Workload, line.data.get("workload", line.data), "")
     except SpecError as error:
-        raise SpecError(_without(error, "")) from None
-    for name, axis in definition.axes.items():
-        if axis.type == "var" and name not in work.axes:
-            raise SpecError(f"axes.{name}: missing; this key is required")
-    return work
+        return _without(error, "")
 
 
 def _without(error: SpecError, place: str) -> str:

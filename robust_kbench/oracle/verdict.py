@@ -25,7 +25,7 @@ from robust_kbench.oracle.sampled import is_costly, sample
 from robust_kbench.oracle.seeds import IMPROBABLE, Run, coincidence
 from robust_kbench.oracle.standards import rule, standard_for
 from robust_kbench.oracle.surroundings import Surroundings, are_dear, slopes, surround
-from robust_kbench.oracle.three_metrics import is_plainly_near
+from robust_kbench.oracle.three_metrics import Triple, is_plainly_near
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, CaseStatus, Metrics
@@ -328,7 +328,7 @@ class Judge:
             return False
         if (answer.shape, answer.dtype) != (due.shape, due.dtype):
             return False
-        first, second, third = limits if len(limits) == 3 else (0.0, 0.0, 0.0)
+        first, second, third = _of_rule(limits) or (0.0, 0.0, 0.0)
         return is_plainly_near(answer, due, (first, second, third))
 
     def _wider(
@@ -338,10 +338,18 @@ class Judge:
         comparison = self._task.comparison_of(self._task.outputs[name])
         if comparison not in ("rule", "ulp") or not native[name].dtype.is_floating_point:
             return standard_for(self._task, name, case, inputs, native, native)
-        if comparison == "ulp" or len(limits) != 3:  # limits of another way of comparing
-            limits = rule(self._task, name, case, inputs, native, native).limits
-        first, second, third = (_SHORT_CUT_FACTOR * limit for limit in limits)
+        known = None if comparison == "ulp" else _of_rule(limits)
+        known = known or rule(self._task, name, case, inputs, native, native).limits
+        first, second, third = (_SHORT_CUT_FACTOR * limit for limit in known)
         return rule(self._task, name, case, inputs, native, native, limits=(first, second, third))
+
+
+def _of_rule(limits: tuple[float, ...]) -> Triple | None:
+    """The rule's three, which come first where there are more; None for limits of another way of comparing."""
+    if len(limits) < 3:
+        return None
+    first, second, third, *_ = limits
+    return first, second, third
 
 
 def without_numbers(words: str) -> str:

@@ -20,13 +20,15 @@ def _rows(dtype: str, rows: int = 64, cols: int = 200, stretch: int | None = Non
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_rows_are_as_large_as_the_dtype_holds_and_some_are_subnormal(dtype: str) -> None:
+def test_rows_are_as_large_as_the_dtype_holds_and_subnormal_in_float16_alone(dtype: str) -> None:
     tops = _rows(dtype).abs().amax(1)
     least = torch.finfo(getattr(torch, dtype)).smallest_normal
     assert bool(tops.isfinite().all())
     assert float(tops.amax()) > 2.0 ** ENDS[dtype]
-    assert bool(((tops > 0) & (tops < least)).any())
-    assert bool(((tops > least) & (tops < 2**8 * least)).any())
+    is_half = dtype == "float16"
+    assert bool(((tops > 0) & (tops < least)).any()) == is_half
+    assert bool(((tops > least) & (tops < (2**8 if is_half else 2**34) * least)).any())
+    assert is_half or float(tops.amin()) > 2**20 * least  # what a flush to zero takes of a row is nothing beside it
     assert bool(((tops > 1) & (tops < 8)).any())
 
 
@@ -49,10 +51,10 @@ def test_tensors_without_values_and_with_one_are_drawn(shape: tuple[int, int]) -
     assert magnitudes.rows(shape, "float32", torch.Generator().manual_seed(1), 32).shape == shape
 
 
-def test_each_of_few_rows_is_once_the_largest_and_once_subnormal() -> None:
+def test_each_of_few_rows_is_once_the_largest_and_once_near_the_least() -> None:
     tops = {round(float(_rows("float32", 1, 500, seed=seed).abs().amax().log2())) for seed in range(60)}
     assert max(tops) > 100
-    assert min(tops) < -120
+    assert -105 < min(tops) < -98
 
 
 @pytest.mark.parametrize("name", ["quant/fp8_per_block", "quant/int8_per_token"])

@@ -8,12 +8,13 @@ from typing import Any
 
 import foreign
 import pytest
+from specimens import nest
 
 from robust_kbench.errors import SpecError
-from robust_kbench.importers import flashinfer, kernelbench, task_folders
+from robust_kbench.importers import flashinfer, kernelbench, task_folders, workload_lines
 from robust_kbench.importers.definitions import Definition
 from robust_kbench.importers.description import Unread
-from robust_kbench.importers.foreign_files import MAX_SOURCE_BYTES, parse_json, read_source
+from robust_kbench.importers.foreign_files import MAX_SOURCE_BYTES, files_below, parse_json, read_source
 from robust_kbench.schema.documents import parse
 
 
@@ -212,6 +213,34 @@ def test_of_a_file_that_is_broken_throughout_some_lines_are_told_and_the_others_
     assert len(flashinfer.find(tmp_path, unread=unread)) == 1
     assert [each.place.rpartition(":")[2] for each in unread[:-1]] == [str(number) for number in range(1, 21)]
     assert unread[-1] == Unread(str(folder / "workload.jsonl"), "980 more of its lines cannot be read")
+
+
+def test_a_file_of_lines_without_end_is_read_in_part_and_parsed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = foreign.write_definition(tmp_path)
+    written = (folder / "definition.json").read_text()
+    for number in range(4):
+        (folder / f"more{number}.json").write_text(written.replace("scaled_rows_h64", f"scaled_rows_h{number}"))
+    (folder / "workload.jsonl").write_text("{}\n" * 12_000)
+    parsed = list[str]()
+    own = workload_lines._parsed_work
+
+    def counted(line: Any) -> Any:
+        parsed.append(line.place)
+        return own(line)
+
+    monkeypatch.setattr(workload_lines, "_parsed_work", counted)
+    unread: list[Unread] = []
+    flashinfer.find(tmp_path, unread=unread)
+    assert len(parsed) == len(set(parsed)) <= 10_001
+    assert any("more of its lines cannot be read" in each.error for each in unread)
+
+
+def test_folders_nested_a_thousand_deep_end_no_search(tmp_path: Path) -> None:
+    nest(tmp_path, 1200)
+    (tmp_path / "d/a.py").write_text("")
+    assert files_below(tmp_path, "*.py") == [tmp_path / "d/a.py"]
 
 
 def test_who_asks_for_one_definition_is_told_of_its_lines_alone(tmp_path: Path) -> None:
