@@ -11,6 +11,7 @@ import pytest
 from specimens import nest
 
 from robust_kbench.errors import SpecError
+from robust_kbench.hostile_folders import discard
 from robust_kbench.importers import flashinfer, kernelbench, task_folders, workload_lines
 from robust_kbench.importers.definitions import Definition
 from robust_kbench.importers.description import Unread
@@ -240,7 +241,10 @@ def test_a_file_of_lines_without_end_is_read_in_part_and_parsed_once(
 def test_folders_nested_a_thousand_deep_end_no_search(tmp_path: Path) -> None:
     nest(tmp_path, 1200)
     (tmp_path / "d/a.py").write_text("")
-    assert files_below(tmp_path, "*.py") == [tmp_path / "d/a.py"]
+    try:
+        assert files_below(tmp_path, "*.py") == [tmp_path / "d/a.py"]
+    finally:
+        discard(tmp_path / "d")  # Python's own way of deleting them recurses
 
 
 def test_who_asks_for_one_definition_is_told_of_its_lines_alone(tmp_path: Path) -> None:
