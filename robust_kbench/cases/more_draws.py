@@ -19,6 +19,7 @@ from robust_kbench.schema.task import FloatDType, Task, shape_of
 LOGITS = "logits"
 _CALLS: dict[Tier, int] = {"quick": 20, "full": 32, "final": 32}
 """Of each size and dtype. With 500 rows a call, logits times 0.95 show after ten calls on average."""
+_USUAL_ROWS, _MOST_TIMES = 512, 4  # calls of fewer rows are made more often, up to so many times
 _DEVIATION = 2.5
 _LEAST_ROWS = 32
 _MOST_ELEMENTS = 1 << 21
@@ -39,7 +40,8 @@ def inputs_of_more_draws(task: Task, case: Case, tier: Tier) -> Iterator[Inputs]
     drawn = make_inputs(task, case)
     logits, draw = drawn.tensors[LOGITS], Draw(case.seed, "seeds of more draws")
     wide = (logits.float() * _DEVIATION).to(logits.dtype)
-    for _ in range(_CALLS[tier]):
+    rows = max(1, math.prod(logits.shape[:-1]))
+    for _ in range(_CALLS[tier] * min(_MOST_TIMES, max(1, _USUAL_ROWS // rows))):
         yield Inputs({**drawn.values, LOGITS: wide, "seed": draw.bits(_SEED_BITS)})
 
 

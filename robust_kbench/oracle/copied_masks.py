@@ -22,7 +22,7 @@ _LEAST_CALLS = 2
 """That have to repeat others: once, two seeds may have been the same to a generator of 32 bits."""
 _MOST_COMPARED, _MOST_KEPT = 1 << 16, 1 << 12
 """Stretches of a call that are compared with each other, and with those of later calls."""
-_MOST_ELEMENTS = 1 << 21  # of a call, the first ones: they take half a second
+_MOST_ELEMENTS = 1 << 24
 _FIRST_PLACES = 1 << 14
 _MOST_CALLS = 128
 

@@ -35,7 +35,7 @@ class Pool:
     ) -> str | None:
         """Tell what is wrong with all calls so far, or None. Answers of a wrong shape are left to others.
 
-        `thorough`: whether masks are looked at, which takes up to half a second.
+        `thorough`: whether masks are looked at, which takes up to four seconds for 16 million places.
         """
         if self.problem or not (self._draws or self._masks) or not self._is_new(inputs):
             return self.problem

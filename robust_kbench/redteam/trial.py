@@ -45,7 +45,7 @@ _BINDINGS = {
     "reduction/logsumexp": {"rows": 128, "cols": 32000},
     "loss/mse": {"rows": 256, "cols": 4096},
     "index/transpose": {"rows": 1024, "cols": 1024},  # 4 MiB: a copy of more is made of fresh pages, at any speed
-    "random/dropout": {"rows": 64, "cols": 4096},  # judging an answer takes ten times as long as giving it
+    "random/dropout": {"rows": 256, "cols": 1024},  # judging an answer takes ten times as long as giving it
     "random/gumbel_argmax": {"rows": 64, "classes": 8192},  # many classes and few rows, as some attacks ask for
     "index/sort": {"rows": 64, "cols": 4096},  # many milliseconds: more than a turn on a shared core
 }

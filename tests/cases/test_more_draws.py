@@ -26,7 +26,8 @@ def test_other_tasks_have_none() -> None:
 def test_calls_differ_in_their_seeds_alone_and_can_be_made_again() -> None:
     (case, *_) = cases_of_more_draws(TASK, ["float16"], 7)
     drawn, again = (list(inputs_of_more_draws(TASK, case, "quick")) for _ in range(2))
-    assert len({inputs.values["seed"] for inputs in drawn}) == len(drawn) == 20
+    rows = drawn[0].tensors["logits"].shape[0]
+    assert len({inputs.values["seed"] for inputs in drawn}) == len(drawn) == 20 * min(4, 512 // rows)
     assert [inputs.digest for inputs in drawn] == [inputs.digest for inputs in again]
     assert all(torch.equal(inputs.tensors["logits"], drawn[0].tensors["logits"]) for inputs in drawn)
     assert drawn[0].tensors["logits"].dtype == torch.float16
