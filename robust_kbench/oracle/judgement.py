@@ -32,6 +32,11 @@ class Judgement:
         return math.inf if self.nonfinite or any(map(math.isnan, ratios)) else max(ratios)
 
     @property
+    def is_refusal(self) -> bool:
+        """Whether there was nothing to compare, see `refusal`."""
+        return math.inf in self.errors
+
+    @property
     def is_accepted(self) -> bool:
         """Whether every error is within its limit (a NaN never is)."""
         return self.nonfinite == 0 and all(e <= limit for e, limit in zip(self.errors, self.limits, strict=True))

@@ -127,7 +127,7 @@ def _pairs(
     copies = 1 if largest > _LARGE else min(_MAX_COPIES, max(3, _SAMPLES // max(largest, 1)))
     pairs = []
     for number in range(copies):
-        nearby = _scattered(inputs, torch.Generator().manual_seed(number))
+        nearby = scattered(inputs, torch.Generator().manual_seed(number))
         answer = reference.exact(nearby)
         pairs += [(answer, native) for native in _natives(reference, nearby, arrange)]
     return tuple(pairs)
@@ -154,7 +154,7 @@ def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surrounding
         return None
     pairs = []
     for number in range(_GLANCES):
-        nearby = _scattered(inputs, torch.Generator().manual_seed(number))
+        nearby = scattered(inputs, torch.Generator().manual_seed(number))
         pairs.append((reference.exact(nearby), reference.native(nearby)))
     return Surroundings(tuple(pairs))
 
@@ -175,7 +175,7 @@ def _natives(reference: Reference, inputs: Inputs, arrange: Callable[[Inputs], I
         yield reference.native(Inputs({**inputs.values, **{n: t.float() for n, t in _reals(inputs).items()}}))
 
 
-def _scattered(inputs: Inputs, generator: torch.Generator) -> Inputs:
+def scattered(inputs: Inputs, generator: torch.Generator) -> Inputs:
     """Every real input times a random number next to one, rounded to its dtype."""
     moved = dict(inputs.values)
     for name, tensor in _reals(inputs).items():

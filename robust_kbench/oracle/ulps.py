@@ -135,8 +135,7 @@ class Ulps:
     def _in_ulps(self, ratio: float, place: int) -> tuple[float, float]:
         if place < 0:
             return 0.0, self._floor
-        unit = _units(self._dtype)[_regions(self._exact[place : place + 1]).cpu()]
-        limit = float(self._allowed[place]) / float(unit)
+        limit = float(self._allowed[place]) / unit_at(self._exact[place], self._dtype)
         return ratio * limit, limit
 
     def _bound(self, errors: RegionErrors, condition: torch.Tensor | None) -> torch.Tensor:
@@ -211,6 +210,11 @@ def _units(dtype: torch.dtype) -> torch.Tensor:
     """For every region the distance between neighbouring numbers of `dtype`; of subnormal ones below the others."""
     exponents = _binades(dtype) - _EXPONENT_BIAS + math.frexp(torch.finfo(dtype).eps)[1] - 1
     return torch.ldexp(torch.ones(_BINADES, dtype=torch.float64), exponents).repeat(_SIGNS)
+
+
+def unit_at(exact: torch.Tensor, dtype: torch.dtype) -> float:
+    """The distance between neighbouring numbers of `dtype` at one exact result."""
+    return float(_units(dtype)[_regions(exact.double().reshape(1)).cpu()])
 
 
 def _quantum(dtype: torch.dtype) -> torch.Tensor:
