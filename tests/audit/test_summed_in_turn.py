@@ -9,7 +9,7 @@ from summed_in_turn import SumsInTurn, in_turn
 from robust_kbench.audit.examine import audit_cases
 from robust_kbench.audit.trial import try_variants
 from robust_kbench.audit.variants import Variant
-from robust_kbench.registry import load_task
+from robust_kbench.registry import load_task, task_names
 from robust_kbench.schema.task import FloatDType
 
 BIG = float(1 << 24)  # the first number that does not change when one is added in float32
@@ -44,17 +44,20 @@ def test_what_contains_sums_is_taken_apart() -> None:
         torch.testing.assert_close(plain, turned, rtol=1e-2, atol=1e-4)
 
 
-DTYPES: tuple[FloatDType, ...] = ("float32", "bfloat16")
+IN_HALVES = ("norm/rmsnorm", "norm/layernorm", "norm/l2_norm", "activation/softmax", "matmul/matmul")
+EVERY_TASK: list[tuple[str, FloatDType]] = [
+    *((name, "float32") for name in task_names()),
+    *((name, "bfloat16") for name in IN_HALVES),
+]
 
 
 @pytest.mark.rotating
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    "name", ["norm/rmsnorm", "norm/layernorm", "norm/l2_norm", "activation/softmax", "matmul/matmul"]
-)
+@pytest.mark.parametrize(("name", "dtype"), EVERY_TASK)
 def test_one_accumulator_for_each_sum_is_judged_right(name: str, dtype: FloatDType) -> None:
     task = load_task(name)
+    if task.spec.is_random or dtype not in task.spec.dtypes:
+        pytest.skip("nothing is summed")
     trial = try_variants(task, dtype, [audit_cases(task, dtype, 1)], [SUMMED_IN_TURN])
     (tally,) = trial.tallies
-    assert len(tally.outcomes) > 40
+    assert len(tally.outcomes) > 20
     assert [outcome.reason for outcome in tally.refused] == []
