@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 def read_each(
     files: Iterable[Path], read: Callable[[Path], Iterable[Item]], unread: list[Unread] | None
 ) -> Iterator[Item]:
-    """What `read` makes of each file. One that it raises SpecError for is added to `unread`, and costs no other.
+    """Read each file. One that `read` raises SpecError for is added to `unread`, and costs no other.
 
     Raises SpecError where `unread` is None.
     """
@@ -64,7 +64,7 @@ def check_path(path: Path) -> None:
 
 
 def unread_at(place: str, error: str) -> Unread:
-    """What cannot be read there, at a length that can be shown."""
+    """Tell of a place that cannot be read, at a length that can be shown."""
     return Unread(printable(place)[:_LONGEST_PATH], error[:_LONGEST_ERROR])
 
 
@@ -85,7 +85,7 @@ def read_source(path: Path) -> str:
 
 
 def read_content(path: Path) -> bytes:
-    """What is in a foreign file. Raises SpecError where it cannot be read, or is too long."""
+    """Read a foreign file. Raises SpecError where it cannot be read, or is too long."""
     try:
         if path.is_symlink():
             raise SpecError(f"{path}: a link, which is not followed; name the file that it leads to")
@@ -104,7 +104,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """What a JSON text says. Raises SpecError; keys that come twice are refused, as are numbers that are none."""
+    """Parse a JSON text. Raises SpecError; keys that come twice are refused, as are numbers that are none."""
     try:
         return json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

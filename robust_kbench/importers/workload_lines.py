@@ -53,7 +53,7 @@ class WorkloadLines:
         self._told_of: Counter[Path] = Counter()
 
     def of(self, path: Path, definition: Definition) -> list[Workload]:
-        """Those of the definition in file `path`: the lines beside it, else those anywhere that name it."""
+        """Workloads of the definition in file `path`: of the lines beside it, else of all lines that name it."""
         beside = [each for each in sorted(path.parent.glob("*.jsonl")) if is_file(each)]
         if beside:
             lines = [line for file in beside for line in self._lines(file)]
@@ -154,7 +154,7 @@ def _parsed(path: Path, number: int, line: bytes) -> _Line:
 
 
 def _parsed_work(line: _Line) -> Workload | str:
-    """What the line says, or what is wrong with it."""
+    """Parse a line; the error in words if it cannot be parsed."""
     if line.error:
         return line.error
     try:

@@ -1,4 +1,4 @@
-"""What comes out of a comparison, and what every way of comparing has to offer."""
+"""Judgements of outputs, and the methods that every standard has."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Judgement:
 
     @property
     def is_refusal(self) -> bool:
-        """Whether there was nothing to compare, see `refusal`."""
+        """Tell if there was nothing to compare, see `refusal`."""
         return math.inf in self.errors
 
     @property
@@ -43,7 +43,7 @@ class Judgement:
 
 
 class Standard(Protocol):
-    """What one output of one case is held to. Made once, used for many answers of the right shape and dtype."""
+    """Requirements on one output of one case. Made once, used for many answers of the right shape and dtype."""
 
     def judge(self, answer: torch.Tensor) -> Judgement:
         """Errors of `answer`, with their limits."""
@@ -53,5 +53,5 @@ class Standard(Protocol):
 
 
 def refusal(demand: str) -> Judgement:
-    """Of an answer that cannot even be compared."""
+    """Judge an answer that cannot be compared: its error is infinite."""
     return Judgement((math.inf,), (1.0,), 0, demand)

@@ -4,6 +4,8 @@ A limit holds for all results of about one size. But the largest error among mil
 gelu(gate) * up depends on a single one, in which a small 1 + erf meets a large factor; in one draw PyTorch rounds it by
 luck to the right number, in the next it does not. So before an answer is refused for a few elements, PyTorch is asked
 for these very elements, with inputs that are a little different each time.
+
+No task that is judged in ulps has a jump: next to one, PyTorch's own error would excuse anything.
 """
 
 from __future__ import annotations
