@@ -21,6 +21,7 @@ from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.more_draws import inputs_of_more_draws
 from robust_kbench.cases.values import make_zeros
 from robust_kbench.checking.attempt import Attempt
+from robust_kbench.checking.circumstances import Circumstances
 from robust_kbench.checking.crew import Crew
 from robust_kbench.checking.room import Room
 from robust_kbench.contestant import Contestant
@@ -34,6 +35,7 @@ from robust_kbench.oracle.properties import relate
 from robust_kbench.oracle.verdict import Judge, not_checked
 from robust_kbench.progress import Progress
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, Tier
 from robust_kbench.schema.task import Task
@@ -102,6 +104,7 @@ class Checker:
         """
         self._task, self._contestant, self._judge, self._watch = task, contestant, judge, watch
         self._pool, self._device = pool, device
+        self._tier: Tier = tier
         self._searches_defects = tier != "quick"
         self._judging = threading.Lock()
         self._timeout_s = CASE_TIMEOUT_S[contestant.execution]
@@ -311,6 +314,18 @@ class Checker:
                         return
                     with self._watch.measure("judging"):
                         self._judge.pool(case, inputs, seen.outputs)
+
+    def use_otherwise(self, cases: Sequence[Case], seed: int) -> list[Finding]:
+        """Call as real code does, one case of each dtype among those of `cases`; a failure is one more result."""
+        passed = {result.seed for result in self.checked.results if result.status == "passed"}
+        with self._judging:
+            ways = Circumstances(self._task, self._contestant, self._crew, self._judge, self._tier)
+            for case in ways.choose([case for case in cases if case.seed in passed], seed):
+                result = ways.check(case)
+                if result is not None:
+                    self.checked.results.append(result)
+            self.checked.seen += [replace(seen, outputs={}) for seen in ways.seen]
+        return ways.findings
 
     def _judged(self, case: Case, crew: Crew, *, is_repeated: bool, every_property: bool) -> CaseResult:
         if case.dtype == "bfloat16" and self._contestant.execution == "interpreted":

@@ -23,6 +23,7 @@ from robust_kbench.isolation.calls import case_footprint
 from robust_kbench.isolation.device_memory import is_short, says_short, take_too_much
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.isolation.process import Worker
+from robust_kbench.isolation.use import PLAIN, Use
 from robust_kbench.languages import cuda
 from robust_kbench.languages.built import Built
 from robust_kbench.schema.case import Case
@@ -104,8 +105,15 @@ class Crew:
                 raise
         return open_arena(self._device, size_bytes, spare_bytes)
 
-    def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
-        """One call of `built`; a worker that did not survive it is gone. Raises Unsupported, or HarnessError.
+    @property
+    def is_on_a_device(self) -> bool:
+        """Tell if kernels run on a CUDA device."""
+        return self._device.kind == "cuda"
+
+    def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None, use: Use = PLAIN) -> Observation:
+        """One call of `built`, or as `use` says; a worker that did not survive it is gone.
+
+        Raises Unsupported, or HarnessError.
 
         It is made again where another thread has ended its worker, in search of the device's memory. Where that is
         short, and nobody is to blame, it is made again alone: without workers that are opened for later, and without
@@ -115,7 +123,7 @@ class Crew:
         while True:
             is_alone = self._room.is_short
             try:
-                seen = self._call(case, inputs, built, mode)
+                seen = self._call(case, inputs, built, mode, use)
                 if is_alone or not self._lacks_memory(seen):
                     return seen
             except _EndedByTheJudge:
@@ -154,23 +162,24 @@ class Crew:
         is_lost = seen.ending in ("raised", "crashed")
         return self._device.kind == "cuda" and is_lost and says_short(f"{seen.message} {seen.log}")
 
-    def _call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
-        self.reserve(case_footprint(self._task, case))
+    def _call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None, use: Use) -> Observation:
+        needed_bytes = use.room * case_footprint(self._task, case)
+        self.reserve(needed_bytes)
         assert self._arena is not None
         if self._room.is_short:
             self._room.clear(but=self._workers.get((case.dtype, built.path, self._lane)))
         try:
-            worker = self._worker(case, built, self._arena)
+            worker = self._worker(case, built, self._arena, needed_bytes)
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} (import)", error.log)
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
         self.layers = worker.layers
         caller = open_caller(self._device, self._task, self._arena, timeout_s=self._timeout_s, aside=self._aside)
-        emulated: dict[str, Any] = {} if mode is None else {"emulation": mode}
+        special: dict[str, Any] = {"use": use} if mode is None else {"emulation": mode}
         self._called.append(worker)
         try:
-            seen = caller.call(worker, self._contestant.abi, case, inputs, **emulated)
+            seen = caller.call(worker, self._contestant.abi, case, inputs, **special)
         finally:
             self._called.remove(worker)
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
@@ -222,11 +231,11 @@ class Crew:
             self._arena.close()
             self._arena = None
 
-    def _worker(self, case: Case, built: Built, arena: Slots) -> Worker:
+    def _worker(self, case: Case, built: Built, arena: Slots, needed_bytes: int) -> Worker:
         dtype = case.dtype
         key = dtype, built.path, self._lane
         worker = self._workers.get(key)
-        if worker is not None and self._rooms_bytes[key] < case_footprint(self._task, case):
+        if worker is not None and self._rooms_bytes[key] < needed_bytes:
             self._drop(*key)
             worker = None
         if worker is None:

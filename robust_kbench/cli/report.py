@@ -79,9 +79,14 @@ def _cases(record: RunRecord, again: Again) -> Iterator[str]:
         if len(failures) > _MAX_FAILURES:
             yield f"            and {len(failures) - _MAX_FAILURES} more cases"
         yield from _log(record)
-        yield f"  reproduce {again(*failures[0])}"
+        yield f"  reproduce {again(_number(record, failures[0][1]), failures[0][1])}"
     elif record.status in (Status.INCORRECT, Status.CRASHED, Status.TIMED_OUT):
         yield f"  reproduce {again(None, None)}"
+
+
+def _number(record: RunRecord, case: CaseResult) -> int:
+    """The number of a case in its suite: what came of further calls of it is a further result."""
+    return next(number for number, each in enumerate(record.cases) if each.seed == case.seed)
 
 
 def _coverage(record: RunRecord) -> Iterator[str]:

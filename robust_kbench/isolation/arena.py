@@ -59,7 +59,7 @@ class Slots:
         self._bytes = memory
         self._first, self._stop = first, stop
         self._random = random.SystemRandom()
-        self._next = first
+        self._start = self._next = first
 
     @property
     def kind(self) -> str:
@@ -90,13 +90,18 @@ class Slots:
         """Let go of the memory."""
         raise NotImplementedError
 
-    def begin(self, needed_bytes: int) -> None:
-        """Start laying out a call that needs `needed_bytes` (see `footprint`) at a random page."""
+    def begin(self, needed_bytes: int, *, same_place: bool = False) -> None:
+        """Start laying out a call that needs `needed_bytes` (see `footprint`) at a random page.
+
+        `same_place`: where the last one began, if it fits in there.
+        """
         room = self._stop - self._first
         free_pages = (room - needed_bytes) // PAGE_BYTES
         if free_pages < 0:
             raise ValueError(f"a call of {needed_bytes:,} bytes does not fit into an arena of {room:,}")
-        self._next = self._first + self._random.randrange(free_pages + 1) * PAGE_BYTES
+        if not same_place or self._start - self._first > free_pages * PAGE_BYTES:
+            self._start = self._first + self._random.randrange(free_pages + 1) * PAGE_BYTES
+        self._next = self._start
 
     def place(self, dtype: str, shape: tuple[int, ...], stride: tuple[int, ...], *, misalign: bool = False) -> Slot:
         """The next slot: a red zone, then the tensor, on a page boundary or (misaligned) one element behind it."""

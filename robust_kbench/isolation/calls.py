@@ -17,6 +17,7 @@ from robust_kbench.isolation import schedule
 from robust_kbench.isolation.arena import Slot, Slots, footprint, read_memory, span_of
 from robust_kbench.isolation.process import Reply, Worker
 from robust_kbench.isolation.protocol import Claim, Raised, Returned
+from robust_kbench.isolation.use import PLAIN, Use, label, name_of, reused
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation, Window
 from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Task, shape_of
@@ -69,19 +70,31 @@ class Placing:
             flat.as_strided(source.shape, stride).copy_(source)
         return Placed(slot, flat.view(torch.uint8).to(self._arena.kind))
 
-    def _output_slots(self, case: Case) -> dict[str, Slot]:
+    def _place_all(self, inputs: Inputs, use: Use, case: Case, abi: str) -> dict[str, Placed]:
+        """Place the tensors of all sets of inputs, by their labels."""
+        return {
+            label(name, number): self._place(name, tensor, case, abi)
+            for number, each in enumerate((inputs, *use.others))
+            for name, tensor in each.tensors.items()
+        }
+
+    def _output_slots(self, case: Case, use: Use = PLAIN) -> dict[str, Slot]:
         slots = {}
-        for name, spec in self._task.outputs.items():
+        for name, labelled in use.labels(list(self._task.outputs)):
+            spec = self._task.outputs[name]
             shape = shape_of(spec, case.axes)
             dtype = self._task.dtype_of(spec, case.dtype)
             misalign = case.layout == "offset"
-            slots[name] = self._arena.place(dtype, shape, layouts.strides(shape, "contiguous"), misalign=misalign)
+            slots[labelled] = self._arena.place(dtype, shape, layouts.strides(shape, "contiguous"), misalign=misalign)
         return slots
 
-    def _describe(self, name: str, placed: dict[str, Placed]) -> dict[str, object]:
-        if name in placed:
-            return placed[name].slot.describe()
-        return {"scalar": self._task.inputs[name].dtype}
+    def _described(self, placed: dict[str, Placed], use: Use) -> list[dict[str, object]]:
+        """Describe the inputs of all sets for the worker, one set after the other."""
+        labels = [(name, label(name, number)) for number in range(1 + len(use.others)) for name in self._task.inputs]
+        return [
+            placed[labelled].slot.describe() if labelled in placed else {"scalar": self._task.inputs[name].dtype}
+            for name, labelled in labels
+        ]
 
     def _copy(self, slot: Slot, place: str) -> torch.Tensor:
         private = self._arena.bytes_of(slot).to(place, copy=True)
@@ -116,16 +129,17 @@ class Caller(Placing):
         sweep: Callable[[], None] = lambda: None,
         evict: Callable[[Sequence[torch.Tensor]], None] | None = None,
         emulation: Mode | None = None,
+        use: Use = PLAIN,
     ) -> Observation:
-        """Call the kernel once.
+        """Call the kernel once, or as `use` says.
 
         `sweep` empties caches of everything, before the worker rehearses. `evict` empties them of slots: with it,
         inputs are written after the rehearsal, and the worker sees them for some microseconds before GO; without it,
         before the sweep. `emulation` says how a kernel that was built for the emulator runs.
         """
-        self._arena.begin(case_footprint(self._task, case))
-        placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
-        outputs = self._output_slots(case)
+        self._arena.begin(use.room * case_footprint(self._task, case), same_place=use.same_place)
+        placed = self._place_all(inputs, use, case, abi)
+        outputs = self._output_slots(case, use)
         passes_outputs = abi in ("destination", "c") or self._copy_out
 
         began = _Began(schedule.look(worker.pid, worker.tree()))
@@ -146,12 +160,13 @@ class Caller(Placing):
                 evict(slots)
             began.turn = schedule.look(worker.pid, worker.tree())
 
-        described = [self._describe(name, placed) for name in self._task.inputs]
+        described = self._described(placed, use)
         request: dict[str, object] = {
             "inputs": described,
             **self._request(case, placed, outputs if passes_outputs else {}, emulation),
+            **use.request(),
         }
-        scalars = wire.pack_scalars(wire.places_of_scalars(described), inputs.scalars)
+        scalars = wire.pack_scalars(wire.places_of_scalars(described), use.scalars(inputs))
         try:
             stages = (hand_over,) if evict is None else (prepare, hand_over)
             reply = worker.call(request, *stages, scalars=scalars, copy_out=self._copy_out, timeout_s=self._timeout_s)
@@ -242,6 +257,7 @@ class Caller(Placing):
             problems=tuple(problems),
             changed_inputs=tuple(changed),
             overruns=overruns,
+            reused=reused(dict(zip(outputs, answer.outputs, strict=False))),
             elapsed_ns=reply.elapsed_ns,
             wake_ns=reply.wake_ns,
             reports=_plain(answer),
@@ -256,7 +272,7 @@ class Caller(Placing):
             return {}
         found = {}
         for (name, slot), claim in zip(slots.items(), answer.outputs, strict=True):
-            problem = contradiction(claim, slot, "cpu", is_dense=self._task.outputs[name].dense)
+            problem = contradiction(claim, slot, "cpu", is_dense=self._task.outputs[name_of(name)].dense)
             if problem is None and self._copy_out:
                 found[name] = self._copy(slot, place)
             elif problem is None:

@@ -20,6 +20,7 @@ from robust_kbench.isolation.device_arena import DeviceArena
 from robust_kbench.isolation.gate import MOST_WITHHELD, WITHHELD_BYTES, Delays, Ends, Gate, Opened, Pair, open_gate
 from robust_kbench.isolation.process import Worker
 from robust_kbench.isolation.protocol import Claim, Raised, Returned
+from robust_kbench.isolation.use import PLAIN, Use, name_of, reused
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation, Way
 from robust_kbench.schema.task import Task
@@ -108,21 +109,23 @@ class DeviceCaller(Placing):
         way: Way = "word",
         is_empty: bool = False,
         with_events: bool = False,
+        use: Use = PLAIN,
     ) -> Observation:
-        """Call the kernel once. `way`: how the call ends; "wall": all is launched on the clock, and scalars come then.
+        """Call the kernel once, or as `use` says.
 
+        `way`: how the call ends; "wall": all is launched on the clock, and scalars come then.
         `is_empty`: an empty kernel in the place of the submission's, whose outputs nobody looks at. `with_events`: have
         the worker, which must be a trusted one, time its kernel by events.
         """
         self._arena = arena = cast("DeviceArena", worker.arena)
-        self._arena.begin(case_footprint(self._task, case))
-        placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
+        self._arena.begin(use.room * case_footprint(self._task, case), same_place=use.same_place)
+        placed = self._place_all(inputs, use, case, abi)
         deadline = time.monotonic() + self._timeout_s
-        slots, turn = self._output_slots(case), self._gate.turn()
+        slots, turn = self._output_slots(case, use), self._gate.turn()
         place = self._gate.place() if way == "wall" else wire.GATE_OFFSET
         call = DeviceCall(worker, arena, abi, case, placed, slots, turn, place, deadline, way, is_empty, with_events)
-        described = [self._describe(name, placed) for name in self._task.inputs]
-        scalars = wire.pack_scalars(wire.places_of_scalars(described), inputs.scalars)
+        described = self._described(placed, use)
+        scalars = wire.pack_scalars(wire.places_of_scalars(described), use.scalars(inputs))
         request = {
             "ends": way != "turn",
             "waits": way == "wall",
@@ -132,6 +135,7 @@ class DeviceCaller(Placing):
             "outputs": [slot.describe() for slot in slots.values()],
             "axes": list(case.axes.values()),
             "dtype": case.dtype,
+            **use.request(),
         }
         try:
             seen = (
@@ -314,7 +318,7 @@ class DeviceCaller(Placing):
             call.problems.append(f"returned {len(answer.outputs)} values, expected {len(call.slots)}: {due}")
             return
         for (name, slot), claim in zip(call.slots.items(), answer.outputs, strict=True):
-            problem = contradiction(claim, slot, "cuda", is_dense=self._task.outputs[name].dense)
+            problem = contradiction(claim, slot, "cuda", is_dense=self._task.outputs[name_of(name)].dense)
             if problem is None:
                 span_bytes = span_of(claim.shape, claim.stride) * slot.itemsize
                 result = call.arena.results(claim.pointer or 0, span_bytes)
@@ -364,6 +368,7 @@ class DeviceCaller(Placing):
             event_ns=event_ns if call.with_events else None,
             is_late=is_late,
             is_copied=call.copied,
+            reused=reused({name: claim for name, (_, claim) in call.results.items()}),
             taking_excess_ns=max(0, opened.taking_ns() - _LONGEST_TAKING_NS),
         )
 

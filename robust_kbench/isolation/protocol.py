@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from robust_kbench.schema.documents import Strict
 
 _Text = Annotated[str, Field(max_length=4000)]
+_MOST_CLAIMS = 256
 _Word = Annotated[int, Field(ge=0, lt=2**63)]
 
 
@@ -70,7 +71,7 @@ class Returned(Strict):
 
     nonce: int
     outcome: Literal["returned"]
-    outputs: tuple[Claim, ...] = Field(max_length=16)
+    outputs: tuple[Claim, ...] = Field(max_length=_MOST_CLAIMS)
     reports: _Reports = ()
 
 

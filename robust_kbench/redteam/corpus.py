@@ -29,14 +29,29 @@ from robust_kbench.schema.submission import Abi, Language, Submission, Submissio
 from robust_kbench.schema.task import DeviceKind, FloatDType
 
 HostGroup = Literal[
-    "process boundary", "sandbox", "buffers", "fresh values", "clocks", "floor", "baseline protection", "contract"
+    "process boundary",
+    "sandbox",
+    "buffers",
+    "fresh values",
+    "clocks",
+    "floor",
+    "baseline protection",
+    "contract",
+    "circumstances",
 ]
 DeviceGroup = Literal["gate", "turn", "delays", "cache", "drift"]
 """Defences of a CUDA device: inputs that come after the launch, an end that the judge sees, a charge for time that is
 taken from the judge before a call, a cache that is emptied of all, and looks at what the clock shows of nothing."""
 Group = HostGroup | DeviceGroup
 GROUPS: tuple[Group, ...] = get_args(HostGroup)
-DEVICE_GROUPS: tuple[Group, ...] = ("buffers", "fresh values", "floor", "contract", *get_args(DeviceGroup))
+DEVICE_GROUPS: tuple[Group, ...] = (
+    "buffers",
+    "fresh values",
+    "floor",
+    "contract",
+    "circumstances",
+    *get_args(DeviceGroup),
+)
 Aim = Literal["wrong", "time", "intrusion"]
 """What an attack is after: a wrong answer that passes, a time better than its twin's, or an effect on the machine."""
 CLASSES = {

@@ -249,6 +249,11 @@ def _short_cut_loosely(self: verdict.Judge, seen: Observation, inputs: Inputs, l
     return None if is_near else "not near"
 
 
+def _no_circumstances() -> AbstractContextManager[None]:
+    """Each case is called once, on its own."""
+    return _replaced((Checker, "use_otherwise", lambda self, cases, seed: []))
+
+
 def _no_gate() -> AbstractContextManager[None]:
     """Inputs are there, complete, before the call is launched; the clock starts when it has been."""
     from robust_kbench.isolation.device_calls import DeviceCaller
@@ -314,6 +319,7 @@ _OFF: dict[Group, Callable[[], AbstractContextManager[None]]] = {
     "floor": _no_floor,
     "baseline protection": _no_baseline_protection,
     "contract": _no_contract,
+    "circumstances": _no_circumstances,
     "gate": _no_gate,
     "turn": _no_turn,
     "delays": _no_delays,

@@ -70,6 +70,7 @@ class Observation:
     own work before the call took, on the device and on the host. `is_late`: an output changed after the call was over.
     `is_copied`: a result that lay in no memory of the judge's was copied there, on the clock.
     `taking_excess_ns`: by how much too long it took after an end word to copy pieces of the outputs.
+    `reused`: answers of a burst that lie where a later one's does, see isolation.use.
     `event_ns`: what two events in a trusted worker show of its kernel, where they were asked for.
     """
 
@@ -99,6 +100,7 @@ class Observation:
     clock: Literal["judge", "gate", "wall"] | None = "judge"
     delays_ns: tuple[int, int] = (0, 0)
     event_ns: int | None = None
+    reused: tuple[str, ...] = ()
     is_late: bool = False
     is_copied: bool = False
     taking_excess_ns: int = 0

@@ -91,6 +91,14 @@ def describe(result: Any) -> list[dict[str, Any]]:
     return [_claim(tensor) for tensor in tensors[:16]]
 
 
+def copy(result: Any, slots: list[torch.Tensor]) -> None:
+    """Copy what a kernel returned to `slots`, as far as it has their shapes and dtypes."""
+    tensors = result if isinstance(result, tuple | list) else [result]
+    for tensor, slot in zip(tensors, slots, strict=False):
+        if type(tensor) is torch.Tensor and tensor.shape == slot.shape and tensor.dtype == slot.dtype:
+            slot.copy_(tensor)
+
+
 def _claim(tensor: Any) -> dict[str, Any]:
     if type(tensor) is not torch.Tensor:
         return {"type": type(tensor).__name__[:80]}

@@ -8,10 +8,9 @@ import ctypes
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import torch
-
 from robust_kbench.worker import arguments
 from robust_kbench.worker.loaders import Kernel
+from robust_kbench.worker.uses import CpuCalls
 
 
 class Call(Protocol):
@@ -65,7 +64,7 @@ class CpuCall:
     def copy_out(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Copy returned tensors to shared memory, where the judge cannot read ours."""
         if self._returns and answer["outcome"] == "returned":
-            _copy(self._result, self._outputs)
+            arguments.copy(self._result, self._outputs)
         return answer
 
 
@@ -78,7 +77,7 @@ class CpuDevice:
 
     def prepare(self, abi: str, arena: arguments.Arena, request: dict[str, Any]) -> Call:
         """Build the arguments of one call."""
-        return CpuCall(abi, arena, request)
+        return CpuCalls(abi, arena, request) if "use" in request else CpuCall(abi, arena, request)
 
 
 def _return_first(*arguments: Any) -> Any:
@@ -93,13 +92,6 @@ def _c_idle() -> Kernel:
 
 
 _C_IDLE = _c_idle()
-
-
-def _copy(result: Any, slots: list[torch.Tensor]) -> None:
-    tensors = result if isinstance(result, tuple | list) else [result]
-    for tensor, slot in zip(tensors, slots, strict=False):
-        if type(tensor) is torch.Tensor and tensor.shape == slot.shape and tensor.dtype == slot.dtype:
-            slot.copy_(tensor)
 
 
 def _cuda() -> Any:

@@ -116,7 +116,7 @@ def test_an_answer_to_another_request_is_refused(nonce: int) -> None:
         {**RETURNED, "elapsed_ns": 1},
         {**RETURNED, "outcome": "passed"},
         {**RETURNED, "event_ns": 1},
-        {**RETURNED, "outputs": [CLAIM] * 17},
+        {**RETURNED, "outputs": [CLAIM] * 257},
         {**RETURNED, "outputs": [{**CLAIM, "shape": [1] * 17}]},
         {**RETURNED, "outputs": [{**CLAIM, "shape": [1.0]}]},
         {**RETURNED, "outputs": [{**CLAIM, "data": [1]}]},

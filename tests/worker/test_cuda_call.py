@@ -60,6 +60,12 @@ class StandIn:
     def stream(self) -> int:
         return STREAM
 
+    @contextmanager
+    def other_stream(self) -> Iterator[None]:
+        self.log.append("other stream")
+        yield
+        self.log.append("usual stream")
+
     def synchronize(self) -> None:
         self.log.append("synchronize")
 
@@ -90,19 +96,20 @@ class Call:
     """A call of norm/scale whose tensors lie in the judge's memory."""
 
     def __init__(self, abi: str = "destination", scalars: Sequence[str] = (), **more: Any) -> None:
-        self.arena = JudgesArena(2 * case_footprint(TASK, CASE))
-        self.arena.begin(case_footprint(TASK, CASE))
+        self.arena = JudgesArena(4 * case_footprint(TASK, CASE))
+        self.arena.begin(2 * case_footprint(TASK, CASE))
         inputs = make_inputs(TASK, CASE)
         self.x, self.weight = inputs.tensors["x"], inputs.tensors["weight"]
         self.slots = [self._place(self.x), self._place(self.weight)]
         self.output = self.arena.place("float32", (4, 8), (8, 1))
         self.arena.bytes_of(self.output).fill_(0xFF)
+        self.another = self.arena.place("float32", (4, 8), (8, 1))
         self.device = StandIn()
         self.log = self.device.log
         self.memory = Memory(self.arena, self.log)
         request = {
             "inputs": [*(slot.describe() for slot in self.slots), *({"scalar": dtype} for dtype in scalars)],
-            "outputs": [self.output.describe()],
+            "outputs": [self.output.describe(), *([self.another.describe()] if "use" in more else [])],
             "axes": [4, 8],
             **{"ends": True, "empty": False, "events": False, **more},
         }
@@ -342,3 +349,23 @@ def test_only_free_blocks_of_the_given_pools_are_poisoned() -> None:
     assert free_blocks(segments, ((0, 0),)) == [(1, 512), (6, 512)]
     assert free_blocks(segments, ((0, 0), (0, 2))) == [(1, 512), (5, 128), (6, 512)]
     assert free_blocks(segments, ((0, 1),)) == [(4, 256)]
+
+
+def test_several_calls_are_launched_behind_one_gate_and_claimed_one_after_the_other() -> None:
+    use = {"sets": 1, "order": [0, 0], "mode": None, "in_thread": False, "on_stream": True}
+    made = Call("value", use=use)
+
+    def kernel(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        made.log.append("kernel")
+        return x * weight
+
+    answer = made.call.launch(kernel)
+    assert made.log == [
+        "other stream", ("wait", made.gate, TURN), "serving", "kernel", "kernel", "served",
+        ("write", made.memory.end, TURN), "usual stream",
+    ]  # fmt: skip
+    slots = [made.output, made.another]
+    assert [claim["pointer"] for claim in answer["outputs"]] == [slot.offset for slot in slots]
+    for slot in slots:
+        found = made.arena.bytes_of(slot).view(torch.float32).view(4, 8)
+        assert torch.equal(found, made.x * made.weight)

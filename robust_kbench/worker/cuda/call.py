@@ -9,6 +9,7 @@ import torch
 
 from robust_kbench.worker import arguments
 from robust_kbench.worker.loaders import Kernel
+from robust_kbench.worker.uses import Use
 
 
 class Memory(arguments.Memory, Protocol):
@@ -47,34 +48,34 @@ class Device(Protocol):
     def stream(self) -> int:
         """The handle of the stream of calls."""
 
+    def other_stream(self) -> contextlib.AbstractContextManager[None]:
+        """Another stream is the current one meanwhile, on which calls run, too."""
+
     def synchronize(self) -> None:
         """Wait for every stream."""
 
 
 class CudaCall:
-    """A call whose arguments lie in the judge's memory."""
+    """A call whose arguments lie in the judge's memory, or several as the request's `use` has it."""
 
     def __init__(self, device: Device, abi: str, memory: Memory, request: dict[str, Any]) -> None:
         """`request`: inputs, outputs, axes.
 
         `ends`: whether to write the end word; `empty`: with an empty kernel instead; `events`: timed by events.
         """
-        self._device, self._memory = device, memory
+        self._device, self._memory, self._use = device, memory, Use(request)
         self._ends, self._is_empty = request["ends"], request["empty"]
         self._events = [device.event(), device.event()] if request["events"] else []
         self._returns = abi in ("value", "torch")
-        is_native = not self._returns and abi != "destination"
-        self._outputs = request["outputs"]
-        passed = [] if self._returns else self._outputs
-        self._arguments = arguments.build("c" if is_native else abi, memory, request["inputs"], passed, request["axes"])
-        if is_native:
-            self._arguments.append(ctypes.c_void_p(device.stream()))
-        self._slots = [memory.tensor(spec) for spec in self._outputs] if self._returns else []
-        self._result: Any = None
+        self._is_native = not self._returns and abi != "destination"
+        self._arguments = self._use.arguments("c" if self._is_native else abi, memory, passes_outputs=not self._returns)
+        self._slots = [memory.tensor(spec) for spec in request["outputs"]] if self._returns else []
+        self._offsets = [spec["offset"] for spec in request["outputs"]]
+        self._results: list[Any] = []
 
     def receive(self, scalars: Mapping[int, int | float]) -> None:
         """Put scalars into their places."""
-        arguments.receive(self._arguments, scalars)
+        self._use.receive(self._arguments, scalars)
 
     def take_turn(self, turn: int, gate: int) -> None:
         """`turn`: the value of both words; `gate`: offset of the first one."""
@@ -85,14 +86,21 @@ class CudaCall:
 
         Returns what the kernel returned, as claims. Nothing of it is computed yet, unless the host waited for it.
         """
+        with self._device.other_stream() if self._use.on_stream else contextlib.nullcontext():
+            return self._launch(kernel)
+
+    def _launch(self, kernel: Kernel) -> dict[str, Any]:
         self._device.wait(self._gate, self._turn)
         for event in self._events[:1]:
             event.record()
         if self._is_empty:
             self._device.launch_nothing()
         else:
+            if self._is_native:
+                for each in self._arguments:
+                    each.append(ctypes.c_void_p(self._device.stream()))
             with self._memory.serving_results() if self._returns else contextlib.nullcontext():
-                self._result = kernel(*self._arguments)
+                self._results = self._use.run(kernel, self._arguments)
         claims = self._claims() if self._returns and not self._is_empty else []
         for event in self._events[1:]:  # behind copies of results, which the judge's clock has in it as well
             event.record()
@@ -110,15 +118,22 @@ class CudaCall:
 
     def _claims(self) -> list[dict[str, Any]]:
         """Say where the results are, as offsets in the judge's memory; results that lie elsewhere are copied there."""
-        tensors = self._result if isinstance(self._result, tuple | list) else [self._result]
-        claims = arguments.describe(self._result)
-        for number, (tensor, claim) in enumerate(zip(tensors, claims, strict=False)):
-            if "pointer" not in claim or number >= len(self._slots):
+        found: list[dict[str, Any]] = []
+        for call, result in enumerate(self._results):
+            first = call * (len(self._slots) // self._use.calls)
+            found += self._claims_of(result, first, first + len(self._slots) // self._use.calls)
+        return found
+
+    def _claims_of(self, result: Any, first: int, stop: int) -> list[dict[str, Any]]:
+        tensors = result if isinstance(result, tuple | list) else [result]
+        claims = arguments.describe(result)
+        for number, (tensor, claim) in enumerate(zip(tensors, claims, strict=False), first):
+            if "pointer" not in claim or number >= stop:
                 continue
             offset = None if tensor.is_neg() else self._memory.offset_of(tensor)
             if offset is None and _fits(tensor, self._slots[number]):
                 self._slots[number].copy_(tensor)
-                offset, claim["stride"] = self._outputs[number]["offset"], list(self._slots[number].stride())
+                offset, claim["stride"] = self._offsets[number], list(self._slots[number].stride())
             claim["pointer"] = offset
         return claims
 

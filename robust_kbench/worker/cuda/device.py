@@ -1,5 +1,6 @@
 """The first visible CUDA device, in the worker; the context is created here, after the fork."""
 
+import contextlib
 from typing import Any
 
 import torch
@@ -66,6 +67,10 @@ class CudaDevice:
     def stream(self) -> int:
         """The handle of the stream on which calls run: the default one, which kernels without a stream use too."""
         return int(torch.cuda.current_stream().cuda_stream)
+
+    def other_stream(self) -> contextlib.AbstractContextManager[None]:
+        """Another stream is the current one meanwhile, on which calls run, too."""
+        return torch.cuda.stream(torch.cuda.Stream())  # type: ignore[no-untyped-call]
 
     def synchronize(self) -> None:
         """Wait for every stream."""

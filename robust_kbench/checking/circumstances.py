@@ -1,0 +1,175 @@
+"""Calls as real code makes them, of one case of each dtype that was right by itself.
+
+The loophole: calls of a judge come one by one, at addresses and with values that no earlier call had, and nobody looks
+at an answer twice. So a kernel passes that keeps answers by the address of its inputs, or by a sample of their values;
+that writes into an answer which it has handed out; that is right only after a pause, in PyTorch's usual mode, in the
+thread that has loaded it, or nearly always.
+How it is detected: other values at the addresses of the call before, and nearly the same values; bursts of calls on two
+sets of inputs, whose answers are looked at when all are there; `no_grad`, `inference_mode`, inputs that require
+gradients; another thread, another stream, a pause. Each answer is judged like any other.
+What it lets through: a kernel that raises where inputs require gradients, as one does that hands them to NumPy. A
+kernel that returns one buffer of its own again and again is told of, and judged by its latest answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from robust_kbench.cases.draw import Draw
+from robust_kbench.cases.values import Inputs, make_inputs
+from robust_kbench.checking.crew import Crew
+from robust_kbench.contestant import Contestant
+from robust_kbench.isolation.calls import case_footprint
+from robust_kbench.isolation.use import PLAIN, Mode, Use, answers
+from robust_kbench.oracle.verdict import Judge
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.finding import Finding
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.record import CaseResult, Tier
+from robust_kbench.schema.task import Task
+
+GUARD = "reused_results"
+_MODES: tuple[Mode, ...] = ("no_grad", "inference_mode", "requires_grad")
+_MOST_BYTES = 1 << 20
+"""Of a call: several have to fit into the workers' memory, and PyTorch's errors around each are dear."""
+_BURST, _LONG_BURST, _MOST_BURST_BYTES = 8, 64, 8 << 20
+_BURSTS: dict[Tier, int] = {"quick": 1, "full": 48, "final": 48}
+"""With the long ones, 3,000 calls of each dtype: one that is wrong in a thousand is found in 19 of 20 evaluations."""
+_PAUSE_S = 0.5
+_MOST_TWINS = 3
+"""Inputs of which a near twin is made."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call or burst: its first set of inputs, how it is made, and what that is in words."""
+
+    words: str
+    inputs: Inputs
+    use: Use = PLAIN
+    before: Callable[[], None] = lambda: None
+
+
+@dataclass
+class Circumstances:
+    """Makes such calls of one contestant. `findings`: what they tell beside right and wrong."""
+
+    task: Task
+    contestant: Contestant
+    crew: Crew
+    judge: Judge
+    tier: Tier
+    findings: list[Finding] = field(default_factory=list)
+    seen: list[Observation] = field(default_factory=list)
+
+    def choose(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
+        """Choose a case of each dtype: an ordinary one, whose values can differ."""
+        for dtype in self.contestant.built:
+            fit = [case for case in cases if case.dtype == dtype and case.probe is None and self._is_fit(case)]
+            if fit:
+                yield Draw(seed, f"circumstances {dtype}").choice(fit)
+
+    def _is_fit(self, case: Case) -> bool:
+        return min(case.axes.values(), default=0) > 0 and case_footprint(self.task, case) <= _MOST_BYTES
+
+    def check(self, case: Case) -> CaseResult | None:
+        """Make all calls of `case`. The first result that is wrong, or None. Raises Unsupported."""
+        return next(filter(None, map(lambda step: self._problem(case, step), self._steps(case))), None)
+
+    def _steps(self, case: Case) -> Iterator[Step]:
+        draw = Draw(case.seed, "circumstances")
+        first = make_inputs(self.task, case)
+        other = make_inputs(self.task, case.model_copy(update={"seed": draw.bits()}))
+        yield Step("called once more", first)
+        yield Step("other values at the addresses of the call before", other, Use(same_place=True))
+        turned = other
+        for name in _changeable(other):
+            twin, turned = exchanged(other, name, draw), exchanged(other, name, draw, rows=True)
+            yield Step(f"two elements of {name} exchanged since the call before", twin, Use(same_place=True))
+            yield Step(f"two rows of {name} exchanged, at other addresses", turned)
+        yield self._burst(case, draw, first, turned, _BURST)
+        for use, words in self._other_ways(draw):
+            yield Step(words, draw.choice([first, other, turned]), use)
+        if self.tier != "quick":
+            yield Step("after half a second", other, before=lambda: time.sleep(_PAUSE_S))
+        for _ in range(_BURSTS[self.tier] - 1):
+            yield self._burst(case, draw, first, turned, _LONG_BURST)
+
+    def _burst(self, case: Case, draw: Draw, first: Inputs, other: Inputs, most: int) -> Step:
+        count = max(2, min(most, _MOST_BURST_BYTES // max(1, case_footprint(self.task, case))))
+        count = min(count, _LONG_BURST // max(1, len(self.task.outputs)))
+        order = tuple(draw.shuffled([number % 2 for number in range(count)]))
+        return Step(f"in a burst of {count} calls", first, Use(others=(other,), order=order))
+
+    def _other_ways(self, draw: Draw) -> Iterator[tuple[Use, str]]:
+        """At tier quick one of PyTorch's modes, as a kernel that is compiled may be compiled anew for each."""
+        yield Use(in_thread=True), "called from another thread"
+        if (
+            self.crew.is_on_a_device and self.contestant.abi != "c"
+        ):  # such a kernel may have no stream among its arguments
+            yield Use(on_stream=True), "called on another stream"
+        if self.contestant.abi in ("value", "torch"):
+            for mode in [draw.choice(_MODES)] if self.tier == "quick" else _MODES:
+                yield Use(mode=mode), _words_of(mode)
+
+    def _problem(self, case: Case, step: Step) -> CaseResult | None:
+        step.before()
+        seen = self.crew.call(case, step.inputs, self.contestant.built[case.dtype], None, step.use)
+        self.seen.append(seen)
+        if seen.ending == "raised" and step.use.mode == "requires_grad":
+            return None
+        if seen.ending != "returned" or seen.problems:
+            return _told(self.judge.verdict(seen, step.inputs).result, step.words)
+        self._tell_of_reuse(case, seen)
+        found = answers(seen, list(self.task.outputs), len(step.use.order))
+        for number, inputs in enumerate((step.inputs, *step.use.others)):
+            right: list[Observation] = []
+            for place, answer in zip(step.use.order, found, strict=True):
+                if answer is None or place != number or any(_are_equal(answer, each) for each in right):
+                    continue
+                result = self.judge.verdict(answer, inputs).result
+                if result.status != "passed":
+                    return _told(result, step.words)
+                right.append(answer)
+        return None
+
+    def _tell_of_reuse(self, case: Case, seen: Observation) -> None:
+        if seen.reused and not self.findings:
+            message = "returns one buffer again and again: an answer is overwritten by the next call"
+            self.findings.append(Finding(guard=GUARD, severity="warn", message=message, case=str(case)))
+
+
+def _changeable(inputs: Inputs) -> list[str]:
+    """Names of real inputs with several elements, the largest ones."""
+    reals = {name: tensor.numel() for name, tensor in inputs.tensors.items() if tensor.is_floating_point()}
+    return sorted((name for name, count in reals.items() if count > 1), key=lambda name: -reals[name])[:_MOST_TWINS]
+
+
+def exchanged(inputs: Inputs, name: str, draw: Draw, *, rows: bool = False) -> Inputs:
+    """Exchange two elements, or two rows, of one input. They may be equal."""
+    tensor = inputs.tensors[name]
+    parts = tensor if rows else tensor.reshape(-1)
+    first, second = draw.below(len(parts)), draw.below(len(parts))
+    moved = parts.clone()
+    moved[first], moved[second] = parts[second], parts[first]
+    return Inputs({**inputs.values, name: moved.reshape(tensor.shape)})
+
+
+def _words_of(mode: Mode) -> str:
+    return "with inputs that require gradients" if mode == "requires_grad" else f"under torch.{mode}"
+
+
+def _are_equal(one: Observation, other: Observation) -> bool:
+    return all(_bits_are_equal(tensor, other.outputs[name]) for name, tensor in one.outputs.items())
+
+
+def _bits_are_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))
+
+
+def _told(result: CaseResult, words: str) -> CaseResult:
+    return result.model_copy(update={"reason": f"{words}: {result.reason}"[:1000]})

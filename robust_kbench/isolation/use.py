@@ -1,0 +1,98 @@
+"""How a kernel is called, apart from what with: once on its own, as cases are, or as real code does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from robust_kbench.cases.values import Inputs
+from robust_kbench.isolation.protocol import Claim
+from robust_kbench.schema.observation import Observation
+
+Mode = Literal["no_grad", "inference_mode", "requires_grad"]
+_MARK = "#"
+
+
+@dataclass(frozen=True)
+class Use:
+    """A call on some inputs, or a burst of several calls without a pause.
+
+    `others`: further sets of inputs beside the first; `order`: the number of the set for each call of the burst.
+    `mode`: PyTorch's, for kernels in Python; with "requires_grad" the real inputs ask for gradients. `in_thread`: not
+    from the thread that has loaded the kernel. `on_stream`: on a CUDA device, not on the default stream. `same_place`:
+    at the addresses of the call before, which needed as much room.
+    """
+
+    others: tuple[Inputs, ...] = ()
+    order: tuple[int, ...] = (0,)
+    mode: Mode | None = None
+    in_thread: bool = False
+    on_stream: bool = False
+    same_place: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell if the worker makes an ordinary call."""
+        return replace(self, same_place=False) == PLAIN
+
+    @property
+    def room(self) -> int:
+        """How many times as much memory as a plain call it takes."""
+        return max(1 + len(self.others), len(self.order))
+
+    def request(self) -> dict[str, object]:
+        """What the worker is told of it."""
+        if self.is_plain:
+            return {}
+        told = {"mode": self.mode, "in_thread": self.in_thread, "on_stream": self.on_stream}
+        return {"use": {**told, "sets": 1 + len(self.others), "order": list(self.order)}}
+
+    def scalars(self, inputs: Inputs) -> dict[int, int | float]:
+        """Scalars of all sets, by their position among all inputs."""
+        count = len(inputs.values)
+        return {
+            number * count + place: value
+            for number, each in enumerate((inputs, *self.others))
+            for place, value in each.scalars.items()
+        }
+
+    def labels(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Name and label of each output of each call."""
+        return ((name, label(name, number)) for number in range(len(self.order)) for name in names)
+
+
+PLAIN = Use()
+
+
+def label(name: str, number: int) -> str:
+    """The name of a tensor of one set or call among others."""
+    return f"{name}{_MARK}{number}" if number else name
+
+
+def name_of(labelled: str) -> str:
+    """The opposite."""
+    return labelled.partition(_MARK)[0]
+
+
+def reused(claims: Mapping[str, Claim]) -> tuple[str, ...]:
+    """Labels of results of a burst that lie where the same output of a later call does."""
+    latest: dict[tuple[str, int | None], str] = {}
+    found = []
+    for labelled, claim in claims.items():
+        place = name_of(labelled), claim.pointer
+        if claim.pointer and 0 not in claim.shape and (earlier := latest.get(place)) is not None:
+            found.append(earlier)
+        latest[place] = labelled
+    return tuple(found)
+
+
+def answers(seen: Observation, names: Sequence[str], calls: int) -> list[Observation | None]:
+    """Take a burst apart; None for a call whose answer was overwritten by a later one's, as both lie at one address."""
+    found: list[Observation | None] = []
+    for number in range(calls):
+        labels: Mapping[str, str] = {name: label(name, number) for name in names}
+        is_reused = any(each in seen.reused for each in labels.values())
+        outputs = {name: seen.outputs[each] for name, each in labels.items() if each in seen.outputs}
+        found.append(None if is_reused else replace(seen, outputs=outputs))
+    return found

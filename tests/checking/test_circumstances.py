@@ -1,0 +1,172 @@
+"""A kernel that is right in single calls is called as real code does: at one address twice, in bursts, in threads."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from conftest import Submit
+from kernels import ANSWER, RIGHT, native, python
+
+from robust_kbench.cases.draw import Draw
+from robust_kbench.cases.values import Inputs
+from robust_kbench.checking import circumstances
+from robust_kbench.checking.circumstances import exchanged
+from robust_kbench.evaluate import Evaluator
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.record import RunRecord
+
+SMALL = Case(axes={"rows": 8, "cols": 48}, dtype="float32", seed=5)
+LARGE = Case(axes={"rows": 512, "cols": 2048}, dtype="float32", seed=5)
+KEPT = "KEPT = {}"
+ROW_SUMS = """
+    for (int64_t row = 0; row < rows; ++row) {
+        double sum = 0;
+        for (int64_t col = 0; col < cols; ++col) sum += double(x[row * cols + col]) * x[row * cols + col];
+        const double scale = 1 / std::sqrt(sum / cols + 1e-6);
+        for (int64_t col = 0; col < cols; ++col) y[row * cols + col] = x[row * cols + col] * scale * weight[col];
+    }"""
+
+
+def _judged(evaluator: Evaluator, submit: Submit, body: str, before: str = KEPT, case: Case = SMALL) -> RunRecord:
+    return evaluator.evaluate(submit(python(body, before)), tier="quick", case=case)
+
+
+def _is_refused(record: RunRecord, words: str) -> bool:
+    (result,) = [case for case in record.cases if case.status != "passed"]
+    return record.status == "incorrect" and result.reason.startswith(words)
+
+
+def test_a_right_kernel_is_told_nothing(evaluator: Evaluator, submit: Submit) -> None:
+    record = _judged(evaluator, submit, RIGHT)
+    assert (record.status, record.findings, len(record.cases)) == ("passed", (), 1)
+
+
+def test_an_answer_that_is_kept_by_address_is_stale(evaluator: Evaluator, submit: Submit) -> None:
+    record = _judged(evaluator, submit, f"return KEPT.setdefault((x.data_ptr(), x.shape), {ANSWER}).clone()")
+    assert _is_refused(record, "other values at the addresses of the call before: y[")
+
+
+@pytest.mark.parametrize(
+    ("sample", "words"),
+    [
+        ("x.flatten()[::97].tolist(), weight.tolist()", "two elements of x exchanged"),
+        ("weight.flatten()[::9].tolist(), x.tolist()", "two elements of weight exchanged"),
+    ],
+)
+def test_an_answer_that_is_kept_by_a_part_of_the_values_is_stale(
+    evaluator: Evaluator, submit: Submit, sample: str, words: str
+) -> None:
+    body = f"key = str([{sample}])\nreturn KEPT.setdefault(key, {ANSWER}).clone()"
+    assert _is_refused(_judged(evaluator, submit, body), words)
+
+
+@pytest.mark.parametrize("change", ["zero_()", "mul_(2.0)", "t().t().add_(1.0)"])
+def test_an_answer_must_stay_what_it_was_when_it_was_handed_out(
+    evaluator: Evaluator, submit: Submit, change: str
+) -> None:
+    body = f"if 'y' in KEPT: KEPT['y'].{change}\nKEPT['y'] = {ANSWER}\nreturn KEPT['y']"
+    assert _is_refused(_judged(evaluator, submit, body), "in a burst of 8 calls: y[")
+
+
+def test_one_buffer_for_all_answers_is_told_of_and_not_refused(evaluator: Evaluator, submit: Submit) -> None:
+    body = f"y = {ANSWER}\nreturn KEPT.setdefault(y.shape, torch.empty_like(y)).copy_(y)"
+    record = _judged(evaluator, submit, body)
+    assert record.status == "passed", record.reason
+    (finding,) = record.findings
+    assert (finding.guard, finding.severity) == (circumstances.GUARD, "warn")
+    assert "overwritten by the next call" in finding.message
+
+
+def test_one_buffer_whose_latest_answer_is_wrong_is_refused(evaluator: Evaluator, submit: Submit) -> None:
+    """It answers the second call in a row with the first one's answer."""
+    body = f"""
+now = time.perf_counter()
+y = {ANSWER}
+own = KEPT.setdefault(y.shape, torch.empty_like(y))
+if now - KEPT.get("at", 0.0) > 1e-4: own.copy_(y)
+KEPT["at"] = time.perf_counter()
+return own
+"""
+    assert _is_refused(_judged(evaluator, submit, body, f"import time\n{KEPT}"), "in a burst of 8 calls: y[")
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "requires_grad"])
+def test_it_is_called_in_other_modes_of_pytorch(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(circumstances, "_MODES", (mode,))
+    is_in_it = {
+        "no_grad": "not torch.is_grad_enabled() and not torch.is_inference_mode_enabled()",
+        "inference_mode": "torch.is_inference_mode_enabled()",
+        "requires_grad": "x.requires_grad and weight.requires_grad",
+    }[mode]
+    record = _judged(evaluator, submit, f"return {ANSWER} * (0.5 if {is_in_it} else 1.0)")
+    words = {"requires_grad": "with inputs that require gradients"}.get(mode, f"under torch.{mode}")
+    assert _is_refused(record, f"{words}: y[")
+
+
+def test_a_kernel_that_raises_for_inputs_that_require_gradients_is_not_wrong(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(circumstances, "_MODES", ("requires_grad",))
+    record = _judged(evaluator, submit, f"x.numpy()\nreturn {ANSWER}")
+    assert record.status == "passed", record.reason
+
+
+def test_a_kernel_that_raises_under_no_grad_is_wrong(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(circumstances, "_MODES", ("no_grad",))
+    record = _judged(evaluator, submit, f"assert torch.is_grad_enabled(), 'no gradients'\nreturn {ANSWER}")
+    assert record.status == "crashed"
+    assert "under torch.no_grad" in record.reason
+    assert "no gradients" in record.reason
+
+
+def test_it_is_called_from_another_thread(evaluator: Evaluator, submit: Submit) -> None:
+    before = "import threading\nHOME = threading.get_ident()"
+    record = _judged(evaluator, submit, f"return {ANSWER} * (1.0 if threading.get_ident() == HOME else 0.5)", before)
+    assert _is_refused(record, "called from another thread: y[")
+
+
+def test_a_c_kernel_that_skips_work_in_bursts_is_refused(evaluator: Evaluator, submit: Submit) -> None:
+    body = f"""
+    static auto last = std::chrono::steady_clock::time_point();
+    const bool is_alone = std::chrono::steady_clock::now() - last > std::chrono::microseconds(100);
+    if (is_alone) {{ {ROW_SUMS} }}
+    last = std::chrono::steady_clock::now();
+"""
+    source = "#include <chrono>\n" + native(body)
+    record = evaluator.evaluate(submit(source, language="cpp", abi="c"), tier="quick", case=SMALL)
+    assert _is_refused(record, "in a burst of 8 calls: y[")
+
+
+def test_a_c_kernel_that_is_right_is_told_nothing(evaluator: Evaluator, submit: Submit) -> None:
+    record = evaluator.evaluate(submit(native(ROW_SUMS), language="cpp", abi="c"), tier="quick", case=SMALL)
+    assert (record.status, record.findings) == ("passed", ())
+
+
+def test_large_cases_are_called_once(evaluator: Evaluator, submit: Submit) -> None:
+    record = _judged(evaluator, submit, f"return KEPT.setdefault(x.data_ptr(), {ANSWER}).clone()", case=LARGE)
+    assert record.status == "passed", record.reason
+
+
+def test_one_in_a_thousand_is_found_at_tier_full(evaluator: Evaluator, submit: Submit) -> None:
+    body = f"KEPT['n'] = KEPT.get('n', 0) + 1\nreturn {ANSWER} * (KEPT['n'] % 1000 != 0)"
+    record = evaluator.evaluate(submit(python(body, KEPT)), tier="full", case=SMALL)
+    assert _is_refused(record, "in a burst of 64 calls: y[")
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_elements_or_rows_are_exchanged_and_nothing_else(rows: bool) -> None:
+    x = torch.arange(12.0).reshape(4, 3)
+    inputs = Inputs({"x": x, "index": torch.arange(3), "scale": 2.0})
+    kinds = set()
+    for seed in range(20):
+        found = exchanged(inputs, "x", Draw(seed), rows=rows)
+        assert sorted(found.tensors["x"].flatten().tolist()) == x.flatten().tolist()
+        kinds.add(int((found.tensors["x"] != x).sum()))
+        assert found.values["index"] is inputs.values["index"]
+        assert found.values["scale"] == 2.0
+    assert kinds == ({0, 6} if rows else {0, 2})
+    assert x.flatten().tolist() == [float(number) for number in range(12)]
