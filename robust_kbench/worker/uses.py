@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -53,8 +53,10 @@ class Use:
             own = {place - number * count: value for place, value in scalars.items() if place // count == number}
             arguments.receive(each, own)
 
-    def run(self, kernel: Kernel, called_with: list[list[Any]]) -> list[Any]:
-        """Make the calls; what each has returned. Raises what they raise."""
+    def run(
+        self, kernel: Kernel, called_with: list[list[Any]], enter_thread: Callable[[], object] = lambda: None
+    ) -> list[Any]:
+        """Make the calls; what each has returned. Raises what they raise. `enter_thread` begins another thread."""
         with _mode(self._mode):
             if not self._in_thread:
                 return [kernel(*each) for each in called_with]
@@ -63,6 +65,7 @@ class Use:
 
         def work() -> None:
             try:
+                enter_thread()
                 with _mode(self._mode):
                     results.extend(kernel(*each) for each in called_with)
             except BaseException as error:

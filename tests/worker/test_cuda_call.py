@@ -66,6 +66,9 @@ class StandIn:
         yield
         self.log.append("usual stream")
 
+    def enter_thread(self) -> None:
+        self.log.append("thread")
+
     def synchronize(self) -> None:
         self.log.append("synchronize")
 
@@ -109,7 +112,10 @@ class Call:
         self.memory = Memory(self.arena, self.log)
         request = {
             "inputs": [*(slot.describe() for slot in self.slots), *({"scalar": dtype} for dtype in scalars)],
-            "outputs": [self.output.describe(), *([self.another.describe()] if "use" in more else [])],
+            "outputs": [
+                self.output.describe(),
+                *([self.another.describe()] if len(more.get("use", {}).get("order", [0])) > 1 else []),
+            ],
             "axes": [4, 8],
             **{"ends": True, "empty": False, "events": False, **more},
         }
@@ -349,6 +355,12 @@ def test_only_free_blocks_of_the_given_pools_are_poisoned() -> None:
     assert free_blocks(segments, ((0, 0),)) == [(1, 512), (6, 512)]
     assert free_blocks(segments, ((0, 0), (0, 2))) == [(1, 512), (5, 128), (6, 512)]
     assert free_blocks(segments, ((0, 1),)) == [(4, 256)]
+
+
+def test_a_thread_has_the_context_before_it_calls_the_kernel() -> None:
+    made = Call("destination", use={"sets": 1, "order": [0], "mode": None, "in_thread": True, "on_stream": False})
+    made.call.launch(lambda *arguments: made.log.append("kernel"))
+    assert made.log == [("wait", made.gate, TURN), "thread", "kernel", ("write", made.memory.end, TURN)]
 
 
 def test_several_calls_are_launched_behind_one_gate_and_claimed_one_after_the_other() -> None:

@@ -51,6 +51,9 @@ class Device(Protocol):
     def other_stream(self) -> contextlib.AbstractContextManager[None]:
         """Another stream is the current one meanwhile, on which calls run, too."""
 
+    def enter_thread(self) -> None:
+        """Make the context current in a new thread."""
+
     def synchronize(self) -> None:
         """Wait for every stream."""
 
@@ -100,7 +103,7 @@ class CudaCall:
                 for each in self._arguments:
                     each.append(ctypes.c_void_p(self._device.stream()))
             with self._memory.serving_results() if self._returns else contextlib.nullcontext():
-                self._results = self._use.run(kernel, self._arguments)
+                self._results = self._use.run(kernel, self._arguments, self._device.enter_thread)
         claims = self._claims() if self._returns and not self._is_empty else []
         for event in self._events[1:]:  # behind copies of results, which the judge's clock has in it as well
             event.record()

@@ -72,6 +72,10 @@ class CudaDevice:
         """Another stream is the current one meanwhile, on which calls run, too."""
         return torch.cuda.stream(torch.cuda.Stream())  # type: ignore[no-untyped-call]
 
+    def enter_thread(self) -> None:
+        """Make the context current in a new thread, which kernels need that call the driver. It waits for nothing."""
+        torch.cuda.current_stream().query()
+
     def synchronize(self) -> None:
         """Wait for every stream."""
         torch.cuda.synchronize()
