@@ -12,6 +12,7 @@ from robust_kbench.audit.input_variants import Ignored, Rounded, Swapped, as_the
 from robust_kbench.audit.mutations import MUTATIONS
 from robust_kbench.audit.non_answers import NON_ANSWERS, Copy
 from robust_kbench.audit.setting import Setting, Tensors
+from robust_kbench.audit.structural import structural_variants
 from robust_kbench.audit.variants import Kind, Variant
 from robust_kbench.cases.contract import rounding
 from robust_kbench.cases.values import Inputs
@@ -38,6 +39,7 @@ def generic_variants(task: Task, most_inputs: int | None = None) -> Iterator[Var
         yield from _spoilt(task, name, output, most_inputs)
     for name in _spread(list(ignorable(task)), most_inputs):
         yield Variant(f"{name}_ignored", "non-answer", f"The reference with a constant for {name}.", Ignored(name))
+    yield from _spread(list(structural_variants(task)), most_inputs)
     for first, second in _spread(list(swappable(task)), most_inputs):
         description = f"The reference with {first} and {second} exchanged."
         yield Variant(f"{first}_and_{second}_swapped", "mutant", description, Swapped(first, second))

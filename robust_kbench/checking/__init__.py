@@ -42,6 +42,8 @@ from robust_kbench.schema.task import Task
 from robust_kbench.stopwatch import Stopwatch
 
 CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
+IMPORTING_TIMEOUT_S = 20.0
+"""Of a call of a kernel in Python, which may import a compiler and start it: from then on it has longer still."""
 _COMPILING_TIMEOUT_S = 40.0
 """Of a call that compiles its kernel, beside as many others as there are cores."""
 LARGE_TIMEOUT_S = 300.0
@@ -108,6 +110,8 @@ class Checker:
         self._searches_defects = tier != "quick"
         self._judging = threading.Lock()
         self._timeout_s = CASE_TIMEOUT_S[contestant.execution]
+        if contestant.submission.file.language == "python" and contestant.execution == "native":
+            self._timeout_s = IMPORTING_TIMEOUT_S
         if self._compiles:
             self._timeout_s = max(self._timeout_s, _COMPILING_TIMEOUT_S)
         self._room = Room(make_room)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
@@ -106,7 +106,7 @@ class Attempt:
             if problem:
                 self._limits = self._wide_limits()
                 problem = relation.violation(answers, self._limits)
-        if problem and self._varies(relation.calls[0], answers[0]):
+        if problem and self._vary(relation, answers):
             # Sums in another order each time, as atomics make them, are not the same bits for related inputs either.
             with self._watch.measure("judging"):
                 problem = relation.violation(answers, self._limits, is_deterministic=False)
@@ -118,16 +118,18 @@ class Attempt:
         """The limits of the case with PyTorch's errors, which an answer that did without them is not judged by."""
         return self._judge.look(self.seen[0], self.inputs, "cpu").limits
 
-    def _varies(self, inputs: Inputs, answer: Mapping[str, torch.Tensor]) -> bool:
-        """Tell if further calls on equal inputs give other bits than `answer`. A call that gives none is a failure."""
+    def _vary(self, relation: Relation, answers: Sequence[Mapping[str, torch.Tensor]]) -> bool:
+        """Tell if further calls on equal inputs give other bits than before. A call that gives none is a failure.
+
+        Each call of the relation is repeated: of a kernel that hardly ever adds in another order, one of them did so.
+        """
         for _ in range(_REPEATS):
-            observation = self._call(inputs, *self._plain)
-            if self._is_lost(observation, inputs):
-                return False
-            if any(
-                not torch.equal(observation.outputs[name].to(tensor.device), tensor) for name, tensor in answer.items()
-            ):
-                return True
+            for inputs, answer in zip(relation.calls, answers, strict=True):
+                observation = self._call(inputs, *self._plain)
+                if self._is_lost(observation, inputs):
+                    return False
+                if any(not _is_same(observation.outputs[name], tensor) for name, tensor in answer.items()):
+                    return True
         return False
 
     def _is_lost(self, observation: Observation, inputs: Inputs) -> bool:
@@ -180,6 +182,10 @@ class Attempt:
         observation = self._calls.call(self._case, inputs, built, mode)
         self.seen.append(observation)
         return observation
+
+
+def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return torch.equal(one.to(other.device), other)
 
 
 def _on_the_host(outputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

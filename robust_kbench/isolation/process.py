@@ -35,6 +35,8 @@ _SPINS = 2000  # looks at a word between two looks at everything else, about 0.1
 _SPINNING_S, _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 20e-6, 0.004  # where nothing is timed
 _PATROL_S, _SLOW_PATROL_S = 0.05, 0.25
 _STOP_TIMEOUT_S = 2.0
+COMPILING_S = 60.0
+"""By how much longer a call may take whose worker has started processes, such as a compiler."""
 _OPENING = threading.Semaphore(2)
 """The driver creates one context after the other: all of many that begin at once would have to wait for the last."""
 _LONGEST_END_S, _MOST_MESSAGES = 30.0, 4096
@@ -429,9 +431,15 @@ class Worker:
                 raise self._crash(self._cause_of_death() or f"does not read its signals ({error})") from None
 
     def _wait(self, word: int, nonce: int, deadline: float, what: str, *, is_on_clock: bool = True) -> None:
-        if not self._comes(word, nonce, deadline, is_on_clock=is_on_clock):
-            self.kill()
-            raise WorkerTimedOut(f"gave no answer in time while {what}", self.log)
+        if self._comes(word, nonce, deadline, is_on_clock=is_on_clock):
+            return
+        more = ""
+        if self.may_start_processes and len(self.tree()) > 1:  # a compiler, most likely, as a first call may need one
+            if self._comes(word, nonce, time.monotonic() + COMPILING_S, is_on_clock=False):
+                return
+            more = f", nor in {COMPILING_S:.0f} s more for processes that it has started"
+        self.kill()
+        raise WorkerTimedOut(f"gave no answer in time while {what}{more}", self.log)
 
     def _comes(self, word: int, nonce: int, deadline: float, *, is_on_clock: bool = True) -> bool:
         """Wait for `word` until the deadline; tell if the worker has signalled it.

@@ -1,0 +1,45 @@
+"""A first call may compile, in processes that it starts; a call that hangs may not."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Submit
+from kernels import RIGHT, python
+
+from robust_kbench import checking
+from robust_kbench.evaluate import Evaluator
+from robust_kbench.isolation import process
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.record import RunRecord
+
+WIDE = Case(axes={"rows": 64, "cols": 4096}, dtype="float32", seed=5)
+LIMIT_S, MORE_S = 1.0, 4.0
+FIRST = "if not CALLS:\n    CALLS.append(1)\n    "
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "IMPORTING_TIMEOUT_S", LIMIT_S)
+    monkeypatch.setattr(process, "COMPILING_S", MORE_S)
+
+
+def _judged(evaluator: Evaluator, submit: Submit, first: str) -> RunRecord:
+    source = python(f"{FIRST}{first}\n{RIGHT}", "import subprocess, time\nCALLS = []")
+    return evaluator.evaluate(submit(source), tier="quick", case=WIDE)
+
+
+def test_a_call_has_longer_if_it_has_started_a_process(evaluator: Evaluator, submit: Submit) -> None:
+    record = _judged(evaluator, submit, f"subprocess.run(['sleep', '{2 * LIMIT_S}'])")
+    assert record.status == "passed", record.reason
+
+
+def test_it_has_not_for_ever(evaluator: Evaluator, submit: Submit) -> None:
+    record = _judged(evaluator, submit, "subprocess.run(['sleep', '100'])")
+    assert record.status == "timed_out"
+    assert "nor in 4 s more for processes that it has started" in record.reason
+
+
+def test_a_call_that_starts_nothing_has_its_usual_time(evaluator: Evaluator, submit: Submit) -> None:
+    record = _judged(evaluator, submit, f"time.sleep({2 * LIMIT_S})")
+    assert record.status == "timed_out"
+    assert "more" not in record.reason
