@@ -12,6 +12,7 @@ from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import circumstances
 from robust_kbench.checking.circumstances import exchanged
 from robust_kbench.evaluate import Evaluator
+from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import RunRecord
 
@@ -42,7 +43,11 @@ def test_a_right_kernel_is_told_nothing(evaluator: Evaluator, submit: Submit) ->
 
 
 def test_an_answer_that_is_kept_by_address_is_stale(evaluator: Evaluator, submit: Submit) -> None:
-    record = _judged(evaluator, submit, f"return KEPT.setdefault((x.data_ptr(), x.shape), {ANSWER}).clone()")
+    """After some calls that are right, since few addresses are free for so small a case, and one may come twice."""
+    usual = 2 + len(load_task("norm/rmsnorm").spec.properties)
+    body = f"KEPT['n'] = KEPT.get('n', 0) + 1\nif KEPT['n'] <= {usual}: return {ANSWER}\n"
+    body += f"return KEPT.setdefault((x.data_ptr(), x.shape), {ANSWER}).clone()"
+    record = _judged(evaluator, submit, body)
     assert _is_refused(record, "other values at the addresses of the call before: y[")
 
 
