@@ -38,8 +38,8 @@ _MOST_BYTES = 1 << 20
 """Of a call: several have to fit into the workers' memory, and PyTorch's errors around each are dear."""
 _BURST, _LONG_BURST, _MOST_BURST_BYTES = 8, 64, 8 << 20
 _BURSTS: dict[Tier, int] = {"quick": 0, "full": 96, "final": 96}
-"""Long ones of small cases, over all dtypes: 6,000 calls. A kernel that is wrong once in a thousand calls is found in 99
-of 100 evaluations. On a CUDA device, where a burst takes 30 ms, half as many: 19 of 20."""
+"""Long ones of small cases, over all dtypes: 6,000 calls, in which 99 of 100 kernels are found that are wrong once in a
+thousand. On a CUDA device, where a burst takes 30 ms, half as many: 19 of 20."""
 _PAUSE_S = 0.5
 _MOST_TWINS = 3
 """Inputs of which a near twin is made."""
