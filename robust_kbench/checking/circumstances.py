@@ -186,7 +186,12 @@ def _are_equal(one: Observation, other: Observation) -> bool:
 
 
 def _bits_are_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))
+    return torch.equal(_bytes_of(one), _bytes_of(other))
+
+
+def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Copy first: a tensor of one element may have any stride, and then cannot be viewed as bytes."""
+    return tensor.clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
 
 
 def _told(result: CaseResult, words: str) -> CaseResult:

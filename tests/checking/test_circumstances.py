@@ -175,3 +175,12 @@ def test_elements_or_rows_are_exchanged_and_nothing_else(rows: bool) -> None:
         assert found.values["scale"] == 2.0
     assert kinds == ({0, 6} if rows else {0, 2})
     assert x.flatten().tolist() == [float(number) for number in range(12)]
+
+
+@pytest.mark.parametrize("shape", [(1,), (), (0, 3), (2, 3), (1, 1)])
+def test_answers_are_compared_by_their_bits_whatever_their_strides(shape: tuple[int, ...]) -> None:
+    one = torch.full(shape, 3)
+    loose = torch.tensor(3).expand(shape)
+    assert circumstances._bits_are_equal(one, loose)
+    assert circumstances._bits_are_equal(loose, one)
+    assert circumstances._bits_are_equal(torch.full(shape, -0.0), torch.full(shape, 0.0)) == (one.numel() == 0)

@@ -60,7 +60,7 @@ def _commands(cases: tuple[CaseResult, ...], given: int | Case | None = None) ->
 
 
 def test_a_drawn_case_is_reproduced_by_its_number_and_a_timed_one_by_its_line() -> None:
-    right, wrong = make_result(), make_result(status="incorrect", reason="wrong")
+    right, wrong = make_result(seed=6), make_result(status="incorrect", reason="wrong")
     begin = "kbench evaluate mine --device cpu --tier full"
     assert _commands((right, wrong)) == [f"{begin} --seed 5 --case 1"]
     line = "{axes: {rows: 4, cols: 8}, dtype: float32, seed: 7, role: timed}"
