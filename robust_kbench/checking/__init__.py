@@ -21,7 +21,7 @@ from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.more_draws import inputs_of_more_draws
 from robust_kbench.cases.values import make_zeros
 from robust_kbench.checking.attempt import Attempt
-from robust_kbench.checking.circumstances import Circumstances
+from robust_kbench.checking.circumstances import Circumstances, most_bytes
 from robust_kbench.checking.crew import Crew
 from robust_kbench.checking.room import Room
 from robust_kbench.contestant import Contestant
@@ -147,6 +147,8 @@ class Checker:
     def expect(self, cases: Sequence[Case]) -> None:
         """Make room for cases like these from the beginning: workers that have too little start anew."""
         self._room_bytes = max(case_footprint(self._task, case) for case in cases)
+        if self._contestant.execution == "native":
+            self._room_bytes = max(self._room_bytes, most_bytes(self._task, cases, self._tier))
 
     def check(self, cases: Sequence[Case], progress: Progress) -> None:
         """Judge `cases` into `checked`, dtype by dtype; on a CUDA device all dtypes side by side.

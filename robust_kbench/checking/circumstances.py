@@ -80,13 +80,10 @@ class Circumstances:
                 yield min(fit, key=lambda case: case_footprint(self.task, case))
 
     def _fit(self, cases: Sequence[Case], dtype: str) -> list[Case]:
-        return [case for case in cases if case.dtype == dtype and case.probe is None and self._is_fit(case)]
-
-    def _is_fit(self, case: Case) -> bool:
-        return min(case.axes.values(), default=0) > 0 and case_footprint(self.task, case) <= _MOST_BYTES
+        return [case for case in cases if case.dtype == dtype and _is_fit(self.task, case)]
 
     def check(self, case: Case) -> CaseResult | None:
-        """Make all calls of `case`. The first result that is wrong, or None. Raises Unsupported."""
+        """Make all calls of `case`, until one changes an input. The first wrong result, or None. Raises Unsupported."""
         return self._first_problem(case, self._steps(case))
 
     def check_often(self, case: Case) -> CaseResult | None:
@@ -98,7 +95,13 @@ class Circumstances:
         return self._first_problem(case, bursts)
 
     def _first_problem(self, case: Case, steps: Iterator[Step]) -> CaseResult | None:
-        return next(filter(None, (self._problem(case, step) for step in steps)), None)
+        for step in steps:
+            problem = self._problem(case, step)
+            if self.seen[-1].changed_inputs:
+                return None  # which is a finding, and the cause of all that is wrong afterwards
+            if problem is not None:
+                return problem
+        return None
 
     def _steps(self, case: Case) -> Iterator[Step]:
         draw = Draw(case.seed, "circumstances")
@@ -118,17 +121,15 @@ class Circumstances:
             yield Step("after half a second", other, before=lambda: time.sleep(_PAUSE_S))
 
     def _burst(self, case: Case, draw: Draw, first: Inputs, other: Inputs, most: int) -> Step:
-        count = max(2, min(most, _MOST_BURST_BYTES // max(1, case_footprint(self.task, case))))
-        count = min(count, _LONG_BURST // max(1, len(self.task.outputs)))
+        count = _burst_calls(self.task, case, most)
         order = tuple(draw.shuffled([number % 2 for number in range(count)]))
         return Step(f"in a burst of {count} calls", first, Use(others=(other,), order=order))
 
     def _other_ways(self, draw: Draw) -> Iterator[tuple[Use, str]]:
         """At tier quick one of PyTorch's modes, as a kernel that is compiled may be compiled anew for each."""
         yield Use(in_thread=True), "called from another thread"
-        if (
-            self.crew.is_on_a_device and self.contestant.abi != "c"
-        ):  # such a kernel may have no stream among its arguments
+        takes_a_stream = self.contestant.abi != "c"  # by its language, not always as an argument
+        if self.crew.is_on_a_device and takes_a_stream:
             yield Use(on_stream=True), "called on another stream"
         if self.contestant.abi in ("value", "torch"):
             for mode in [draw.choice(_MODES)] if self.tier == "quick" else _MODES:
@@ -159,6 +160,23 @@ class Circumstances:
         if seen.reused and not self.findings:
             message = "returns one buffer again and again: an answer is overwritten by the next call"
             self.findings.append(Finding(guard=GUARD, severity="warn", message=message, case=str(case)))
+
+
+def most_bytes(task: Task, cases: Sequence[Case], tier: Tier) -> int:
+    """Memory that the largest burst takes, if any of `cases` may be chosen for it."""
+    most = _LONG_BURST if _BURSTS[tier] else _BURST
+    fit = (case for case in cases if _is_fit(task, case))
+    return max((_burst_calls(task, case, most) * case_footprint(task, case) for case in fit), default=0)
+
+
+def _is_fit(task: Task, case: Case) -> bool:
+    is_ordinary = case.probe is None and min(case.axes.values(), default=0) > 0
+    return is_ordinary and case_footprint(task, case) <= _MOST_BYTES
+
+
+def _burst_calls(task: Task, case: Case, most: int) -> int:
+    count = max(2, min(most, _MOST_BURST_BYTES // max(1, case_footprint(task, case))))
+    return min(count, _LONG_BURST // max(1, len(task.outputs)))
 
 
 def _changeable(inputs: Inputs) -> list[str]:

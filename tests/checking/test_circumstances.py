@@ -11,7 +11,10 @@ from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import circumstances
 from robust_kbench.checking.circumstances import exchanged
+from robust_kbench.devices import Device
 from robust_kbench.evaluate import Evaluator
+from robust_kbench.isolation.arena import Slots
+from robust_kbench.isolation.calling import open_arena
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import RunRecord
@@ -184,3 +187,24 @@ def test_answers_are_compared_by_their_bits_whatever_their_strides(shape: tuple[
     assert circumstances._bits_are_equal(one, loose)
     assert circumstances._bits_are_equal(loose, one)
     assert circumstances._bits_are_equal(torch.full(shape, -0.0), torch.full(shape, 0.0)) == (one.numel() == 0)
+
+
+def test_a_kernel_that_changes_its_input_in_another_thread_is_rejected(evaluator: Evaluator, submit: Submit) -> None:
+    before = "import threading\nHOME = threading.get_ident()"
+    record = _judged(evaluator, submit, f"if threading.get_ident() != HOME: x.mul_(2.0)\nreturn {ANSWER}", before)
+    assert (record.status, [found.guard for found in record.findings]) == ("rejected", ["mutation"])
+
+
+def test_bursts_have_their_memory_from_the_beginning(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or workers start anew for them."""
+    sizes_bytes = []
+
+    def opened(device: Device, size_bytes: int, spare_bytes: int) -> Slots:
+        sizes_bytes.append(size_bytes)
+        return open_arena(device, size_bytes, spare_bytes)
+
+    monkeypatch.setattr("robust_kbench.checking.crew.open_arena", opened)
+    record = _judged(evaluator, submit, RIGHT)
+    assert (record.status, len(sizes_bytes)) == ("passed", 1)
