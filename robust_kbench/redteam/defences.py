@@ -89,7 +89,7 @@ def _no_buffers() -> AbstractContextManager[None]:
     )
 
 
-def _begin_at_the_start(self: Slots, needed_bytes: int) -> None:
+def _begin_at_the_start(self: Slots, needed_bytes: int, **_same_place: bool) -> None:
     self._next = self._first + REDZONE_BYTES
 
 

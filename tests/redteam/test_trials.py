@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +11,8 @@ from conftest import NO_COMPILER
 from robust_kbench.redteam import corpus
 from robust_kbench.redteam.corpus import Attack, Group, Honest
 from robust_kbench.redteam.targets import Targets
-from robust_kbench.redteam.trial import Ending, Proving
+from robust_kbench.redteam.trial import Ending, Proving, _timed_once
+from robust_kbench.schema.task import shape_of
 
 ATTACKS = [attack for attack in corpus.attacks() if attack.header.device == "cpu"]
 HONEST = [specimen for specimen in corpus.honest() if specimen.header.device == "cpu"]
@@ -123,3 +125,24 @@ def test_targets_show_what_was_done_to_them_and_leave_nothing_behind() -> None:
         assert targets.effects(told) == ("told the secret", "changed the ledger", "left files beside it")
         folder = targets.folder
     assert not folder.exists()
+
+
+def _listed_shapes(source: str) -> set[tuple[int, ...]]:
+    """The shape, or the shapes, that the source calls TIMED."""
+    for statement in ast.walk(ast.parse(source)):
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "TIMED":
+            listed = ast.literal_eval(statement.value)
+            return set(listed) if isinstance(next(iter(listed)), tuple) else {listed}
+    return set()
+
+
+LISTING = [attack for attack in corpus.attacks() if "\nTIMED = " in attack.path.read_text()]
+
+
+@pytest.mark.parametrize("attack", LISTING, ids=[attack.name for attack in LISTING])
+def test_an_attack_on_timed_shapes_knows_the_shape_that_is_timed(attack: Attack) -> None:
+    """Or it is an honest kernel, and what stops it is never tried."""
+    spec = _timed_once(attack.header.task).spec
+    (axes,) = spec.timed["cpu"]
+    shapes = {shape_of(tensor, axes) for tensor in spec.inputs.values()}
+    assert shapes & _listed_shapes(attack.path.read_text())
