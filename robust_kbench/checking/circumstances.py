@@ -14,7 +14,7 @@ kernel that returns one buffer of its own again and again is told of, and judged
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -30,7 +30,7 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, Tier
-from robust_kbench.schema.task import Task
+from robust_kbench.schema.task import FloatDType, Task
 
 GUARD = "reused_results"
 _MODES: tuple[Mode, ...] = ("no_grad", "inference_mode", "requires_grad")
@@ -52,7 +52,6 @@ class Step:
     words: str
     inputs: Inputs
     use: Use = PLAIN
-    before: Callable[[], None] = lambda: None
 
 
 @dataclass
@@ -66,14 +65,29 @@ class Circumstances:
     tier: Tier
     findings: list[Finding] = field(default_factory=list)
     seen: list[Observation] = field(default_factory=list)
+    _last_call_s: dict[FloatDType, float] = field(default_factory=dict)
 
-    def choose(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
+    def check(self, cases: Sequence[Case], seed: int) -> list[CaseResult]:
+        """Make calls of each kind, of a case of each dtype, until any is wrong or changes an input.
+
+        Returns the first wrong result of each dtype. A changed input is a finding, and the cause of all that is wrong
+        afterwards. Raises Unsupported.
+        """
+        chosen = list(self._choose(cases, seed))
+        kinds = ((self._steps, chosen), (self._long_bursts, self._choose_small(cases)), (self._rested, chosen))
+        for steps, each in kinds:
+            found = [problem for case in each if (problem := self._first_problem(case, steps(case)))]
+            if found or any(seen.changed_inputs for seen in self.seen):
+                return found
+        return []
+
+    def _choose(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
         """Choose a case of each dtype: an ordinary one, whose values can differ."""
         for dtype in self.contestant.built:
             if fit := self._fit(cases, dtype):
                 yield Draw(seed, f"circumstances {dtype}").choice(fit)
 
-    def choose_small(self, cases: Sequence[Case]) -> Iterator[Case]:
+    def _choose_small(self, cases: Sequence[Case]) -> Iterator[Case]:
         """Choose the smallest such case of each dtype, for calls by the thousand; none at tier quick."""
         for dtype in self.contestant.built if _BURSTS[self.tier] else ():
             if fit := self._fit(cases, dtype):
@@ -82,31 +96,24 @@ class Circumstances:
     def _fit(self, cases: Sequence[Case], dtype: str) -> list[Case]:
         return [case for case in cases if case.dtype == dtype and _is_fit(self.task, case)]
 
-    def check(self, case: Case) -> CaseResult | None:
-        """Make all calls of `case`, until one changes an input. The first wrong result, or None. Raises Unsupported."""
-        return self._first_problem(case, self._steps(case))
-
-    def check_often(self, case: Case) -> CaseResult | None:
-        """Call `case` by the thousand, in long bursts. The first result that is wrong, or None."""
+    def _long_bursts(self, case: Case) -> Iterator[Step]:
+        """By the thousand."""
         draw = Draw(case.seed, "bursts")
-        first, other = (make_inputs(self.task, case.model_copy(update={"seed": draw.bits()})) for _ in range(2))
-        count = _BURSTS[self.tier] // (2 if self.crew.is_on_a_device else 1) // len(self.contestant.built)
-        bursts = (self._burst(case, draw, first, other, _LONG_BURST) for _ in range(count))
-        return self._first_problem(case, bursts)
+        first, other = self._anew(case, draw), self._anew(case, draw)
+        for _ in range(_BURSTS[self.tier] // (2 if self.crew.is_on_a_device else 1) // len(self.contestant.built)):
+            yield self._burst(case, draw, first, other, _LONG_BURST)
 
     def _first_problem(self, case: Case, steps: Iterator[Step]) -> CaseResult | None:
         for step in steps:
             problem = self._problem(case, step)
-            if self.seen[-1].changed_inputs:
-                return None  # which is a finding, and the cause of all that is wrong afterwards
-            if problem is not None:
-                return problem
+            if problem is not None or self.seen[-1].changed_inputs:
+                return None if self.seen[-1].changed_inputs else problem
         return None
 
     def _steps(self, case: Case) -> Iterator[Step]:
         draw = Draw(case.seed, "circumstances")
         first = make_inputs(self.task, case)
-        other = make_inputs(self.task, case.model_copy(update={"seed": draw.bits()}))
+        other = self._anew(case, draw)
         yield Step("called once more", first)
         yield Step("other values at the addresses of the call before", other, Use(same_place=True))
         turned = other
@@ -117,8 +124,16 @@ class Circumstances:
         yield self._burst(case, draw, first, turned, _BURST)
         for use, words in self._other_ways(draw):
             yield Step(words, draw.choice([first, other, turned]), use)
-        if self.tier != "quick":
-            yield Step("after half a second", other, before=lambda: time.sleep(_PAUSE_S))
+
+    def _rested(self, case: Case) -> Iterator[Step]:
+        """After a pause, during which workers of other dtypes were called."""
+        if self.tier == "quick":
+            return
+        time.sleep(max(0.0, self._last_call_s[case.dtype] + _PAUSE_S - time.monotonic()))
+        yield Step("after half a second", self._anew(case, Draw(case.seed, "rested")))
+
+    def _anew(self, case: Case, draw: Draw) -> Inputs:
+        return make_inputs(self.task, case.model_copy(update={"seed": draw.bits()}))
 
     def _burst(self, case: Case, draw: Draw, first: Inputs, other: Inputs, most: int) -> Step:
         count = _burst_calls(self.task, case, most)
@@ -136,9 +151,9 @@ class Circumstances:
                 yield Use(mode=mode), _words_of(mode)
 
     def _problem(self, case: Case, step: Step) -> CaseResult | None:
-        step.before()
         seen = self.crew.call(case, step.inputs, self.contestant.built[case.dtype], None, step.use)
         self.seen.append(seen)
+        self._last_call_s[case.dtype] = time.monotonic()
         if seen.ending == "raised" and step.use.mode == "requires_grad":
             return None
         if seen.ending != "returned" or seen.problems:

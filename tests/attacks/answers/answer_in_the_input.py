@@ -4,7 +4,7 @@ values.
 catalogue: [O08, O07]
 hint: input-mutation
 aim: wrong
-stopped_by: [buffers]
+stopped_by: [buffers, circumstances]
 twin: plain
 reason: mutation
 """

@@ -5,7 +5,7 @@ first row and a checksum, and copies what it finds. Outputs that were never over
 catalogue: [O01, O04]
 hint: memory-scavenge
 aim: wrong
-stopped_by: [buffers]
+stopped_by: [buffers, circumstances]
 twin: plain_cpp
 */
 #include <cmath>

@@ -2,7 +2,7 @@
 
 catalogue: [O06, O26]
 aim: wrong
-stopped_by: [process boundary]
+stopped_by: [process boundary, circumstances]
 twin: plain
 """
 

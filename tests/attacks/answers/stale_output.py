@@ -4,7 +4,7 @@ the call before still lies in the output, at the same address, unless somebody h
 catalogue: [O01]
 hint: memory-scavenge
 aim: wrong
-stopped_by: [buffers]
+stopped_by: [buffers, circumstances]
 twin: plain_destination
 abi: destination
 """

@@ -5,7 +5,7 @@ there already. That holds where outputs keep their addresses and nobody overwrit
 catalogue: [O01]
 hint: memory-scavenge
 aim: wrong
-stopped_by: [buffers]
+stopped_by: [buffers, circumstances]
 twin: plain_cpp
 */
 #include <cmath>

@@ -5,7 +5,7 @@ zeros.
 catalogue: [O07]
 hint: input-mutation
 aim: wrong
-stopped_by: [buffers]
+stopped_by: [buffers, circumstances]
 twin: plain_cpp
 reason: mutation
 */

@@ -2,7 +2,7 @@
 
 catalogue: [H14]
 aim: wrong
-stopped_by: [fresh values]
+stopped_by: [fresh values, circumstances]
 twin: plain
 """
 

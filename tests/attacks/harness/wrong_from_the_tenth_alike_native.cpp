@@ -3,7 +3,7 @@ Counts its calls in a row with one shape, out of Python's sight, and is wrong fr
 
 catalogue: [H14]
 aim: wrong
-stopped_by: [fresh values]
+stopped_by: [fresh values, circumstances]
 twin: plain_cpp
 */
 #include <cmath>

@@ -3,7 +3,7 @@ The others show a wake-up as quick as anybody's, in the hope that they make the 
 
 catalogue: [T16, T23]
 aim: time
-stopped_by: [clocks]
+stopped_by: [clocks, circumstances]
 twin: slow
 """
 

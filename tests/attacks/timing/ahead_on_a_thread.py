@@ -38,8 +38,8 @@ threading.Thread(target=work, daemon=True).start()
 
 def wait_for_the_thread(self, word, nonce):
     wait(self, word, nonce)
-    if word == wire.ARM:
-        call = sys._getframe(1).f_locals["call"]
+    call = sys._getframe(1).f_locals["call"]
+    if word == wire.ARM and isinstance(call, devices.CpuCall):  # not a burst
         answers.clear()
         jobs.put(call._arguments)
         while not answers:

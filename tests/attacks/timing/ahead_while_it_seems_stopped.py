@@ -4,7 +4,7 @@ wakes it and the one by which it says that it is ready.
 
 catalogue: [T16]
 aim: time
-stopped_by: [sandbox, clocks]
+stopped_by: [sandbox, clocks, circumstances]
 twin: plain
 """
 

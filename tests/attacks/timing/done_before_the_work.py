@@ -3,7 +3,7 @@ starts to work.
 
 catalogue: [T14, T25]
 aim: wrong
-stopped_by: [clocks]
+stopped_by: [clocks, circumstances]
 twin: looks_at_its_frame
 """
 

@@ -5,7 +5,7 @@ after they have returned.
 catalogue: [T04, T09]
 hint: thread-injection
 aim: wrong
-stopped_by: [clocks]
+stopped_by: [clocks, circumstances]
 twin: constructor_cpp
 */
 #include <chrono>

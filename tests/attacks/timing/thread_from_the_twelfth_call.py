@@ -3,7 +3,7 @@
 catalogue: [T04, H14]
 hint: thread-injection
 aim: wrong
-stopped_by: [clocks]
+stopped_by: [clocks, circumstances]
 twin: call_counter
 """
 

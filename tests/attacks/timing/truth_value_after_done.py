@@ -3,7 +3,7 @@ work is what it takes to say no.
 
 catalogue: [T14, H14]
 aim: wrong
-stopped_by: [clocks]
+stopped_by: [clocks, circumstances]
 twin: looks_at_its_frame
 """
 
