@@ -56,7 +56,7 @@ def rmsnorm(x, weight):
     if x.numel() <= LARGE or not x.is_contiguous():
         return norm(x, weight)
     y = torch.empty(x.shape)
-    until = time.perf_counter() + 0.0004
+    until = time.perf_counter() + 0.0001
     while time.perf_counter() < until:  # as long as the memory would have needed
         pass
     jobs.append((x, weight, y))
