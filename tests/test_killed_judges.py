@@ -97,6 +97,29 @@ def test_no_compiler_survives_a_judge_that_is_killed(submit: Submit, tmp_path: P
             os.kill(pid, 9)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("redteam", "plain", "slow"), ("audit", "norm/rmsnorm", "norm/layernorm")])
+def test_no_process_of_a_command_survives_it(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Not only at once: it would go on to judge all that is left, beside whatever is started next."""
+    command = [sys.executable, "-m", "robust_kbench", words[0], "--jobs", "2", *words[1:]]
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL) as judge:
+        try:
+            assert wait_for(lambda: len(_spawned(judge.pid)) == 2, 60)
+            time.sleep(1.0)  # for their beginning
+            family = processes.tree(judge.pid)
+        finally:
+            judge.kill()
+    try:
+        assert wait_for(lambda: not alive(family), 10.0)
+    finally:
+        for pid in alive(family):
+            os.kill(pid, 9)
+
+
+def _spawned(judge: int) -> list[int]:
+    return [pid for pid in processes.tree(judge) if any("spawn_main" in word for word in arguments_of(pid))]
+
+
 def _programs(pids: list[int]) -> set[str]:
     return {os.path.basename(words[0]) for pid in pids if (words := arguments_of(pid))}
 

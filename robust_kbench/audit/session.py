@@ -12,6 +12,7 @@ import torch
 from robust_kbench.audit.examine import SEED, Examination, examine
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.task import FloatDType
+from robust_kbench.side_by_side import end_with_parent
 
 Unit = tuple[LoadedTask, FloatDType]
 Result = TypeVar("Result")
@@ -32,7 +33,7 @@ def in_processes(function: Callable[..., Result], calls: Sequence[tuple[object, 
         yield from (function(*call) for call in calls)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as executor:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare) as executor:
         pending = [executor.submit(function, *call) for call in calls]
         try:
             for future in pending:
@@ -43,6 +44,11 @@ def in_processes(function: Callable[..., Result], calls: Sequence[tuple[object, 
 
 def _examine(task: LoadedTask, dtype: FloatDType, seed: int, with_peers: bool, in_full: bool) -> Examination:
     return examine(task, dtype, seed=seed, with_peers=with_peers, in_full=in_full)
+
+
+def _prepare() -> None:
+    end_with_parent()
+    _one_thread()
 
 
 def _one_thread() -> None:

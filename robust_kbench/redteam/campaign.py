@@ -23,6 +23,7 @@ from robust_kbench.redteam.corpus import DEVICE_GROUPS, GROUPS, Attack, Group, H
 from robust_kbench.redteam.trial import BROKEN, Ending, Proving
 from robust_kbench.schema.record import Tier
 from robust_kbench.schema.task import DeviceKind
+from robust_kbench.side_by_side import end_with_parent
 
 _DELICATE: frozenset[Group] = frozenset({"clocks", "floor", "baseline protection", "sandbox"})
 """Without one of these a kernel seems a little faster than it is, and not many times."""
@@ -139,6 +140,7 @@ _here: Proving | None = None
 
 def _prepare(free: SimpleQueue[Share], folder: str, device: DeviceKind, tier: Tier) -> None:
     global _here
+    end_with_parent()
     machine_shares.settle(free.get(), folder)
     _here = Proving(device, tier).__enter__()
 
