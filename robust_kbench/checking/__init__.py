@@ -329,6 +329,7 @@ class Checker:
             fit = [case for case in cases if case.seed in passed]
             self.checked.results += ways.check(fit, seed)
             self.checked.seen += [replace(seen, outputs={}) for seen in ways.seen]
+            self._crew.close()  # buffers that a kernel keeps may require gradients now
         return ways.findings
 
     def _judged(self, case: Case, crew: Crew, *, is_repeated: bool, every_property: bool) -> CaseResult:

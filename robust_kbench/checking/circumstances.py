@@ -7,15 +7,16 @@ thread that has loaded it, or nearly always.
 How it is detected: other values at the addresses of the call before, and nearly the same values; bursts of calls on two
 sets of inputs, whose answers are looked at when all are there; `no_grad`, `inference_mode`, inputs that require
 gradients; another thread, another stream, a pause. Each answer is judged like any other.
-What it lets through: a kernel that raises where inputs require gradients, as one does that hands them to NumPy. A
-kernel that returns one buffer of its own again and again is told of, and judged by its latest answer.
+What it lets through: a kernel that raises in inference mode, or where inputs require gradients, as one does that calls
+autograd, or NumPy. A kernel that returns one buffer of its own again and again is told of, and judged by its latest
+answer. Calls of other shapes in between; answers of large calls that are changed later.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -34,15 +35,24 @@ from robust_kbench.schema.task import FloatDType, Task
 
 GUARD = "reused_results"
 _MODES: tuple[Mode, ...] = ("no_grad", "inference_mode", "requires_grad")
+_EXCUSED_MODES: tuple[Mode, ...] = ("inference_mode", "requires_grad")
+"""In which a kernel may raise: one that calls autograd, or that hands its inputs to NumPy."""
 _MOST_BYTES = 1 << 20
 """Of a call: several have to fit into the workers' memory, and PyTorch's errors around each are dear."""
+_LARGE_BYTES = 64 << 20
+"""Of the one larger call that is made at the addresses of another."""
 _BURST, _LONG_BURST, _MOST_BURST_BYTES = 8, 64, 8 << 20
-_BURSTS: dict[Tier, int] = {"quick": 0, "full": 96, "final": 96}
+"""Calls of a burst: from half of that, so that nobody can count on a number."""
+_BURSTS: dict[Tier, int] = {"quick": 0, "full": 128, "final": 128}
 """Long ones of small cases, over all dtypes: 6,000 calls, in which 99 of 100 kernels are found that are wrong once in a
 thousand. On a CUDA device, where a burst takes 30 ms, half as many: 19 of 20."""
+_MOST_BURST_S, _MOST_LONG_BURSTS_S = 2.0, 10.0
+"""Slow kernels are called less often: the time limit of a burst is that of a call."""
+_AT_ONE_ADDRESS: dict[Tier, tuple[int, int]] = {"quick": (4, 8), "full": (8, 16), "final": (8, 16)}
+"""Calls in a row, each with other values: between these numbers."""
 _PAUSE_S = 0.5
 _MOST_TWINS = 3
-"""Inputs of which a near twin is made."""
+"""Real inputs of which a near twin is made."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,8 @@ class Circumstances:
     findings: list[Finding] = field(default_factory=list)
     seen: list[Observation] = field(default_factory=list)
     _last_call_s: dict[FloatDType, float] = field(default_factory=dict)
+    _call_s: dict[FloatDType, float] = field(default_factory=dict)
+    """What the first call of each dtype has taken."""
 
     def check(self, cases: Sequence[Case], seed: int) -> list[CaseResult]:
         """Make calls of each kind, of a case of each dtype, until any is wrong or changes an input.
@@ -74,7 +86,13 @@ class Circumstances:
         afterwards. Raises Unsupported.
         """
         chosen = list(self._choose(cases, seed))
-        kinds = ((self._steps, chosen), (self._long_bursts, self._choose_small(cases)), (self._rested, chosen))
+        kinds = (
+            (self._steps, chosen),
+            (self._long_bursts, list(self._choose_small(cases))),
+            (self._at_one_address, list(self._choose_large(cases, seed))),
+            (self._rested, chosen),
+            (self._in_modes, chosen),  # the last, as a buffer that a kernel keeps may require gradients from then on
+        )
         for steps, each in kinds:
             found = [problem for case in each if (problem := self._first_problem(case, steps(case)))]
             if found or any(seen.changed_inputs for seen in self.seen):
@@ -93,6 +111,15 @@ class Circumstances:
             if fit := self._fit(cases, dtype):
                 yield min(fit, key=lambda case: case_footprint(self.task, case))
 
+    def _choose_large(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
+        """Choose a case that is too large for all the others; none at tier quick."""
+        large = [case for case in cases if _is_ordinary(case) and self._is_large(case)]
+        if large and self.tier != "quick":
+            yield Draw(seed, "circumstances of large calls").choice(large)
+
+    def _is_large(self, case: Case) -> bool:
+        return _MOST_BYTES < case_footprint(self.task, case) <= _LARGE_BYTES
+
     def _fit(self, cases: Sequence[Case], dtype: str) -> list[Case]:
         return [case for case in cases if case.dtype == dtype and _is_fit(self.task, case)]
 
@@ -100,7 +127,10 @@ class Circumstances:
         """By the thousand."""
         draw = Draw(case.seed, "bursts")
         first, other = self._anew(case, draw), self._anew(case, draw)
+        until = time.monotonic() + _MOST_LONG_BURSTS_S
         for _ in range(_BURSTS[self.tier] // (2 if self.crew.is_on_a_device else 1) // len(self.contestant.built)):
+            if time.monotonic() > until:
+                return
             yield self._burst(case, draw, first, other, _LONG_BURST)
 
     def _first_problem(self, case: Case, steps: Iterator[Step]) -> CaseResult | None:
@@ -113,17 +143,35 @@ class Circumstances:
     def _steps(self, case: Case) -> Iterator[Step]:
         draw = Draw(case.seed, "circumstances")
         first = make_inputs(self.task, case)
-        other = self._anew(case, draw)
         yield Step("called once more", first)
-        yield Step("other values at the addresses of the call before", other, Use(same_place=True))
+        other = first
+        least, most = _AT_ONE_ADDRESS[self.tier]
+        for _ in range(least + draw.below(most - least + 1)):
+            other = self._anew(case, draw)
+            yield Step("other values at the addresses of the call before", other, Use(same_place=True))
         turned = other
-        for name in _changeable(other):
+        for name in _changeable(self.task, other):
             twin, turned = exchanged(other, name, draw), exchanged(other, name, draw, rows=True)
             yield Step(f"two elements of {name} exchanged since the call before", twin, Use(same_place=True))
             yield Step(f"two rows of {name} exchanged, at other addresses", turned)
+        scaled = with_scalars_of(self._anew(case, draw), turned)
+        if scaled.scalars != turned.scalars:
+            yield Step("other scalars than in the call before, and the same tensors", scaled, Use(same_place=True))
         yield self._burst(case, draw, first, turned, _BURST)
-        for use, words in self._other_ways(draw):
+        for use, words in self._other_ways():
             yield Step(words, draw.choice([first, other, turned]), use)
+
+    def _at_one_address(self, case: Case) -> Iterator[Step]:
+        draw = Draw(case.seed, "large")
+        yield Step("called once more", self._anew(case, draw))
+        yield Step("other values at the addresses of the call before", self._anew(case, draw), Use(same_place=True))
+
+    def _in_modes(self, case: Case) -> Iterator[Step]:
+        """At tier quick in one of PyTorch's modes, as a kernel that is compiled may be compiled anew for each."""
+        draw = Draw(case.seed, "modes")
+        if self.contestant.abi in ("value", "torch"):
+            for mode in [draw.choice(_MODES)] if self.tier == "quick" else _MODES:
+                yield Step(_words_of(mode), self._anew(case, draw), Use(mode=mode))
 
     def _rested(self, case: Case) -> Iterator[Step]:
         """After a pause, during which workers of other dtypes were called."""
@@ -136,25 +184,23 @@ class Circumstances:
         return make_inputs(self.task, case.model_copy(update={"seed": draw.bits()}))
 
     def _burst(self, case: Case, draw: Draw, first: Inputs, other: Inputs, most: int) -> Step:
-        count = _burst_calls(self.task, case, most)
+        most = _burst_calls(self.task, case, min(most, int(_MOST_BURST_S / max(self._call_s[case.dtype], 1e-6))))
+        count = most - draw.below(most // 2 + 1)
         order = tuple(draw.shuffled([number % 2 for number in range(count)]))
         return Step(f"in a burst of {count} calls", first, Use(others=(other,), order=order))
 
-    def _other_ways(self, draw: Draw) -> Iterator[tuple[Use, str]]:
-        """At tier quick one of PyTorch's modes, as a kernel that is compiled may be compiled anew for each."""
+    def _other_ways(self) -> Iterator[tuple[Use, str]]:
         yield Use(in_thread=True), "called from another thread"
         takes_a_stream = self.contestant.abi != "c"  # by its language, not always as an argument
         if self.crew.is_on_a_device and takes_a_stream:
             yield Use(on_stream=True), "called on another stream"
-        if self.contestant.abi in ("value", "torch"):
-            for mode in [draw.choice(_MODES)] if self.tier == "quick" else _MODES:
-                yield Use(mode=mode), _words_of(mode)
 
     def _problem(self, case: Case, step: Step) -> CaseResult | None:
         seen = self.crew.call(case, step.inputs, self.contestant.built[case.dtype], None, step.use)
         self.seen.append(seen)
         self._last_call_s[case.dtype] = time.monotonic()
-        if seen.ending == "raised" and step.use.mode == "requires_grad":
+        self._call_s.setdefault(case.dtype, seen.elapsed_ns / 1e9)
+        if seen.ending == "raised" and step.use.mode in _EXCUSED_MODES:
             return None
         if seen.ending != "returned" or seen.problems:
             return _told(self.judge.verdict(seen, step.inputs).result, step.words)
@@ -163,13 +209,19 @@ class Circumstances:
         for number, inputs in enumerate((step.inputs, *step.use.others)):
             right: list[Observation] = []
             for place, answer in zip(step.use.order, found, strict=True):
-                if answer is None or place != number or any(_are_equal(answer, each) for each in right):
+                if place != number or any(_are_equal(answer, each) for each in right):
                     continue
-                result = self.judge.verdict(answer, inputs).result
+                result = self.judge.verdict(self._filled(answer, inputs), inputs).result
                 if result.status != "passed":
                     return _told(result, step.words)
                 right.append(answer)
         return None
+
+    def _filled(self, answer: Observation, inputs: Inputs) -> Observation:
+        """The answer with PyTorch's outputs in the places of those that a later call has overwritten."""
+        if len(answer.outputs) == len(self.task.outputs):
+            return answer
+        return replace(answer, outputs={**self.judge.usual(answer.case, inputs), **answer.outputs})
 
     def _tell_of_reuse(self, case: Case, seen: Observation) -> None:
         if seen.reused and not self.findings:
@@ -185,8 +237,11 @@ def most_bytes(task: Task, cases: Sequence[Case], tier: Tier) -> int:
 
 
 def _is_fit(task: Task, case: Case) -> bool:
-    is_ordinary = case.probe is None and min(case.axes.values(), default=0) > 0
-    return is_ordinary and case_footprint(task, case) <= _MOST_BYTES
+    return _is_ordinary(case) and case_footprint(task, case) <= _MOST_BYTES
+
+
+def _is_ordinary(case: Case) -> bool:
+    return case.probe is None and min(case.axes.values(), default=0) > 0
 
 
 def _burst_calls(task: Task, case: Case, most: int) -> int:
@@ -194,10 +249,17 @@ def _burst_calls(task: Task, case: Case, most: int) -> int:
     return min(count, _LONG_BURST // max(1, len(task.outputs)))
 
 
-def _changeable(inputs: Inputs) -> list[str]:
-    """Names of real inputs with several elements, the largest ones."""
-    reals = {name: tensor.numel() for name, tensor in inputs.tensors.items() if tensor.is_floating_point()}
-    return sorted((name for name, count in reals.items() if count > 1), key=lambda name: -reals[name])[:_MOST_TWINS]
+def _changeable(task: Task, inputs: Inputs) -> list[str]:
+    """Names of inputs with several elements in any order, the largest real ones and the largest other one."""
+    sizes = {name: tensor.numel() for name, tensor in inputs.tensors.items() if not task.inputs[name].offsets}
+    names = sorted((name for name, size in sizes.items() if size > 1), key=lambda name: -sizes[name])
+    reals = [name for name in names if inputs.tensors[name].is_floating_point()]
+    return [*reals[:_MOST_TWINS], *[name for name in names if name not in reals][:1]]
+
+
+def with_scalars_of(other: Inputs, inputs: Inputs) -> Inputs:
+    """Take the tensors of `inputs` and the scalars of `other`."""
+    return Inputs({**other.values, **inputs.tensors})
 
 
 def exchanged(inputs: Inputs, name: str, draw: Draw, *, rows: bool = False) -> Inputs:
@@ -215,7 +277,9 @@ def _words_of(mode: Mode) -> str:
 
 
 def _are_equal(one: Observation, other: Observation) -> bool:
-    return all(_bits_are_equal(tensor, other.outputs[name]) for name, tensor in one.outputs.items())
+    return all(
+        name in other.outputs and _bits_are_equal(tensor, other.outputs[name]) for name, tensor in one.outputs.items()
+    )
 
 
 def _bits_are_equal(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -241,7 +241,9 @@ class Caller(Placing):
             )
         problems: list[str] = []
         place = self._judging_place if case.role == "timed" else "cpu"
+        claims = {}
         if abi in ("value", "torch"):
+            claims = dict(zip(outputs, answer.outputs, strict=False))
             returned = self._fetch(worker, answer, outputs, problems, place)
         else:
             returned = {name: self._copy(slot, place) for name, slot in outputs.items()}
@@ -257,7 +259,7 @@ class Caller(Placing):
             problems=tuple(problems),
             changed_inputs=tuple(changed),
             overruns=overruns,
-            reused=reused(dict(zip(outputs, answer.outputs, strict=False))),
+            reused=reused(claims),
             elapsed_ns=reply.elapsed_ns,
             wake_ns=reply.wake_ns,
             reports=_plain(answer),

@@ -75,24 +75,29 @@ def name_of(labelled: str) -> str:
     return labelled.partition(_MARK)[0]
 
 
+def _call_of(labelled: str) -> str:
+    return labelled.partition(_MARK)[2]
+
+
 def reused(claims: Mapping[str, Claim]) -> tuple[str, ...]:
-    """Labels of results of a burst that lie where the same output of a later call does."""
-    latest: dict[tuple[str, int | None], str] = {}
-    found = []
+    """Labels of results of a burst that lie where one of a later call does, in the order of their calls."""
+    latest: dict[int, list[str]] = {}
+    found = set()
     for labelled, claim in claims.items():
-        place = name_of(labelled), claim.pointer
-        if claim.pointer and 0 not in claim.shape and (earlier := latest.get(place)) is not None:
-            found.append(earlier)
-        latest[place] = labelled
-    return tuple(found)
+        if not claim.pointer or 0 in claim.shape:
+            continue
+        there = latest.setdefault(claim.pointer, [])
+        earlier = [each for each in there if _call_of(each) != _call_of(labelled)]
+        found.update(earlier)
+        latest[claim.pointer] = [*(each for each in there if each not in earlier), labelled]
+    return tuple(each for each in claims if each in found)
 
 
-def answers(seen: Observation, names: Sequence[str], calls: int) -> list[Observation | None]:
-    """Take a burst apart; None for a call whose answer was overwritten by a later one's, as both lie at one address."""
-    found: list[Observation | None] = []
+def answers(seen: Observation, names: Sequence[str], calls: int) -> list[Observation]:
+    """Take a burst apart. Outputs are left out that a later call has overwritten, as both lie at one address."""
+    found = []
     for number in range(calls):
-        labels: Mapping[str, str] = {name: label(name, number) for name in names}
-        is_reused = any(each in seen.reused for each in labels.values())
-        outputs = {name: seen.outputs[each] for name, each in labels.items() if each in seen.outputs}
-        found.append(None if is_reused else replace(seen, outputs=outputs))
+        labels = {name: label(name, number) for name in names}
+        kept = {name: each for name, each in labels.items() if each in seen.outputs and each not in seen.reused}
+        found.append(replace(seen, outputs={name: seen.outputs[each] for name, each in kept.items()}))
     return found

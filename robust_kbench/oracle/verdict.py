@@ -141,6 +141,10 @@ class Judge:
             self._last = last
         return last.expected[excuses]
 
+    def usual(self, case: Case, inputs: Inputs) -> Tensors:
+        """Say what PyTorch answers."""
+        return self.expect(case, inputs).native
+
     def _in_part(self, case: Case, inputs: Inputs) -> Expected | None:
         if not is_costly(self._task, case):
             return None

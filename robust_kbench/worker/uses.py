@@ -53,6 +53,14 @@ class Use:
             own = {place - number * count: value for place, value in scalars.items() if place // count == number}
             arguments.receive(each, own)
 
+    @staticmethod
+    def claims(results: list[Any]) -> list[list[dict[str, Any]]]:
+        """Describe what each call has returned. Raises ValueError for a call with more or fewer results than others."""
+        found = [arguments.describe(result) for result in results]
+        if len(counts := {len(each) for each in found}) > 1:
+            raise ValueError(f"some calls returned {min(counts)} values, others {max(counts)}")
+        return found
+
     def run(
         self, kernel: Kernel, called_with: list[list[Any]], enter_thread: Callable[[], object] = lambda: None
     ) -> list[Any]:
@@ -103,7 +111,7 @@ class CpuCalls:
     def run(self, kernel: Kernel) -> dict[str, Any]:
         """Make the calls and say what came back, one after the other."""
         self._results = self._use.run(kernel, self._arguments)
-        claims = [claim for result in self._results for claim in arguments.describe(result)] if self._returns else []
+        claims = [claim for each in self._use.claims(self._results) for claim in each] if self._returns else []
         return {"outcome": "returned", "outputs": claims}
 
     def copy_out(self, answer: dict[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def test_an_answer_must_stay_what_it_was_when_it_was_handed_out(
     evaluator: Evaluator, submit: Submit, change: str
 ) -> None:
     body = f"if 'y' in KEPT: KEPT['y'].{change}\nKEPT['y'] = {ANSWER}\nreturn KEPT['y']"
-    assert _is_refused(_judged(evaluator, submit, body), "in a burst of 8 calls: y[")
+    assert _is_refused(_judged(evaluator, submit, body), "in a burst of ")
 
 
 def test_one_buffer_for_all_answers_is_told_of_and_not_refused(evaluator: Evaluator, submit: Submit) -> None:
@@ -95,7 +95,7 @@ if now - KEPT.get("at", 0.0) > 1e-4: own.copy_(y)
 KEPT["at"] = time.perf_counter()
 return own
 """
-    assert _is_refused(_judged(evaluator, submit, body, f"import time\n{KEPT}"), "in a burst of 8 calls: y[")
+    assert _is_refused(_judged(evaluator, submit, body, f"import time\n{KEPT}"), "in a burst of ")
 
 
 @pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "requires_grad"])
@@ -146,7 +146,7 @@ def test_a_c_kernel_that_skips_work_in_bursts_is_refused(evaluator: Evaluator, s
 """
     source = "#include <chrono>\n" + native(body)
     record = evaluator.evaluate(submit(source, language="cpp", abi="c"), tier="quick", case=SMALL)
-    assert _is_refused(record, "in a burst of 8 calls: y[")
+    assert _is_refused(record, "in a burst of ")
 
 
 def test_a_c_kernel_that_is_right_is_told_nothing(evaluator: Evaluator, submit: Submit) -> None:
@@ -162,7 +162,7 @@ def test_large_cases_are_called_once(evaluator: Evaluator, submit: Submit) -> No
 def test_one_in_a_thousand_is_found_at_tier_full(evaluator: Evaluator, submit: Submit) -> None:
     body = f"KEPT['n'] = KEPT.get('n', 0) + 1\nreturn {ANSWER} * (KEPT['n'] % 1000 != 0)"
     record = evaluator.evaluate(submit(python(body, KEPT)), tier="full", case=SMALL)
-    assert _is_refused(record, "in a burst of 64 calls: y[")
+    assert _is_refused(record, "in a burst of ")
 
 
 @pytest.mark.parametrize("rows", [False, True])
@@ -208,3 +208,123 @@ def test_bursts_have_their_memory_from_the_beginning(
     monkeypatch.setattr("robust_kbench.checking.crew.open_arena", opened)
     record = _judged(evaluator, submit, RIGHT)
     assert (record.status, len(sizes_bytes)) == ("passed", 1)
+
+
+def _is_passed(record: RunRecord) -> bool:
+    return record.status == "passed" and not record.findings
+
+
+def test_a_static_buffer_is_filled_more_than_three_times(evaluator: Evaluator, submit: Submit) -> None:
+    """As with a graph that is captured after calls to warm up, and whose inputs are never written again."""
+    body = f"""
+where = x.data_ptr(), weight.data_ptr(), x.shape
+KEPT["count"] = KEPT.get("count", 0) + 1 if KEPT.get("where") == where else 0
+KEPT["where"] = where
+if KEPT["count"] < 3: KEPT["y"] = {ANSWER}
+return KEPT["y"].clone()
+"""
+    assert _is_refused(_judged(evaluator, submit, body), "other values at the addresses of the call before: y[")
+
+
+BACKWARD = Case(axes={"rows": 8, "cols": 48}, dtype="float32", seed=5)
+GRADIENTS = """
+scale = torch.rsqrt(x.float().square().mean(-1, keepdim=True) + 1e-6)
+normed, scaled = x.float() * scale, grad_y.float() * weight.float()
+grad_x = (scale * (scaled - normed * (scaled * normed).mean(-1, keepdim=True))).to(x.dtype)
+grad_weight = (grad_y.float() * normed).sum(0).to(x.dtype)
+"""
+
+
+def _backward(evaluator: Evaluator, submit: Submit, body: str) -> RunRecord:
+    lines = "".join(f"    {line}\n" for line in f"{GRADIENTS}{body}".splitlines())
+    source = f"import torch\n\nKEPT = {{}}\n\n\ndef rmsnorm_backward(grad_y, x, weight):\n{lines}"
+    submission = submit(source, task="norm/rmsnorm_backward", entry_point="kernel.py::rmsnorm_backward")
+    return evaluator.evaluate(submission, tier="quick", case=BACKWARD)
+
+
+def test_one_output_that_is_used_again_hides_no_other(evaluator: Evaluator, submit: Submit) -> None:
+    kept = "own = KEPT.setdefault('weight', torch.empty_like(weight)).copy_(grad_weight)\n"
+    assert _backward(evaluator, submit, f"{kept}return grad_x, own").status == "passed"
+    wiped = "if 'x' in KEPT: KEPT['x'].zero_()\nKEPT['x'] = grad_x\n"
+    record = _backward(evaluator, submit, f"{kept}{wiped}return grad_x, own")
+    assert _is_refused(record, "in a burst of ")
+
+
+def test_outputs_may_lie_where_others_did(evaluator: Evaluator, submit: Submit) -> None:
+    body = """
+pool = KEPT.setdefault(x.shape, [torch.empty_like(grad_weight) for _ in range(2)])
+pool.reverse()
+pool[0].copy_(grad_weight)
+return grad_x, pool[0]
+"""
+    assert _backward(evaluator, submit, body).status == "passed"
+
+
+def test_no_call_of_a_burst_returns_the_results_of_another(evaluator: Evaluator, submit: Submit) -> None:
+    body = f"""
+y = {ANSWER}
+now, KEPT["at"] = time.perf_counter(), KEPT.get("at", 0.0)
+is_hurried, KEPT["at"] = now - KEPT["at"] < 1e-3, now
+KEPT["due"] = [*KEPT.get("due", []), y] if is_hurried else []
+return [] if len(KEPT["due"]) == 1 else [*KEPT["due"][:1], y] if len(KEPT["due"]) == 2 else y
+"""
+    record = _judged(evaluator, submit, body, f"import time\n{KEPT}")
+    assert record.status == "crashed"
+    assert "some calls returned 0 values, others 2" in record.reason
+
+
+def test_a_kernel_that_calls_autograd_may_raise_in_inference_mode(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(circumstances, "_MODES", ("inference_mode",))
+    body = f"assert not torch.is_inference_mode_enabled()\nreturn {ANSWER}"
+    assert _is_passed(_judged(evaluator, submit, body))
+
+
+def test_a_workspace_that_requires_gradients_in_the_end_is_no_fault(evaluator: Evaluator, submit: Submit) -> None:
+    body = f"""
+work = KEPT.setdefault(x.shape, torch.empty_like(x, requires_grad=False)).copy_(x)
+torch.mul(work, 1.0, out=work)
+return {ANSWER}
+"""
+    record = evaluator.evaluate(submit(python(body, KEPT)), tier="full", case=SMALL)
+    assert _is_passed(record), record.reason
+
+
+def test_a_slow_kernel_is_called_less_often(evaluator: Evaluator, submit: Submit) -> None:
+    record = evaluator.evaluate(submit(python(f"time.sleep(0.33)\nreturn {ANSWER}")), tier="full", case=SMALL)
+    assert _is_passed(record), record.reason
+
+
+def test_scalars_change_alone() -> None:
+    one, other = Inputs({"x": torch.ones(2), "p": 0.5}), Inputs({"x": torch.zeros(2), "p": 0.25})
+    both = circumstances.with_scalars_of(other, one)
+    assert both.values["x"] is one.values["x"]
+    assert list(both.values) == ["x", "p"]
+    assert both.values["p"] == 0.25
+
+
+def test_an_answer_that_is_kept_whatever_the_scalars_is_stale(evaluator: Evaluator, submit: Submit) -> None:
+    source = """import torch
+
+KEPT = []
+
+
+def sgd_momentum_step(param, grad, momentum_buffer, lr, momentum, weight_decay):
+    given = [param.detach(), grad.detach(), momentum_buffer.detach()]
+    if not KEPT or not all(a.shape == b.shape and torch.equal(a, b) for a, b in zip(KEPT[0], given)):
+        b = momentum * given[2].double() + (given[1].double() + weight_decay * given[0].double())
+        answer = (given[0].double() - lr * b).to(param.dtype), b.to(param.dtype)
+        KEPT[:] = [[each.clone() for each in given], answer]
+    return tuple(each.clone() for each in KEPT[1])
+"""
+    submission = submit(source, task="optim/sgd_momentum_step", entry_point="kernel.py::sgd_momentum_step")
+    case = Case(axes={"rows": 8, "cols": 48}, dtype="float32", seed=5)
+    record = evaluator.evaluate(submission, tier="quick", case=case)
+    assert _is_refused(record, "other scalars than in the call before, and the same tensors: ")
+
+
+def test_a_large_call_is_made_at_one_address_twice_at_tier_full(evaluator: Evaluator, submit: Submit) -> None:
+    body = f"y = {ANSWER}\nreturn KEPT.setdefault((x.data_ptr(), x.shape), y).clone() if x.numel() > 1 << 19 else y"
+    record = evaluator.evaluate(submit(python(body, KEPT)), tier="full", case=LARGE)
+    assert _is_refused(record, "other values at the addresses of the call before: y[")

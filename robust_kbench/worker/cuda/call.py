@@ -122,14 +122,13 @@ class CudaCall:
     def _claims(self) -> list[dict[str, Any]]:
         """Say where the results are, as offsets in the judge's memory; results that lie elsewhere are copied there."""
         found: list[dict[str, Any]] = []
-        for call, result in enumerate(self._results):
+        for call, (result, claims) in enumerate(zip(self._results, self._use.claims(self._results), strict=True)):
             first = call * (len(self._slots) // self._use.calls)
-            found += self._claims_of(result, first, first + len(self._slots) // self._use.calls)
+            found += self._placed(result, claims, first, first + len(self._slots) // self._use.calls)
         return found
 
-    def _claims_of(self, result: Any, first: int, stop: int) -> list[dict[str, Any]]:
+    def _placed(self, result: Any, claims: list[dict[str, Any]], first: int, stop: int) -> list[dict[str, Any]]:
         tensors = result if isinstance(result, tuple | list) else [result]
-        claims = arguments.describe(result)
         for number, (tensor, claim) in enumerate(zip(tensors, claims, strict=False), first):
             if "pointer" not in claim or number >= stop:
                 continue
