@@ -22,6 +22,8 @@ class Claim(Strict):
     shape: tuple[_Word, ...] = Field(default=(), max_length=16)
     stride: tuple[_Word, ...] = Field(default=(), max_length=16)
     pointer: _Word | None = None
+    source: _Word | None = None
+    """In a burst: where it was before the worker has copied it to `pointer`."""
 
 
 class Place(Strict):

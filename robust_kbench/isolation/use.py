@@ -84,12 +84,13 @@ def reused(claims: Mapping[str, Claim]) -> tuple[str, ...]:
     latest: dict[int, list[str]] = {}
     found = set()
     for labelled, claim in claims.items():
-        if not claim.pointer or 0 in claim.shape:
+        place = claim.source or claim.pointer
+        if not place or 0 in claim.shape:
             continue
-        there = latest.setdefault(claim.pointer, [])
+        there = latest.setdefault(place, [])
         earlier = [each for each in there if _call_of(each) != _call_of(labelled)]
         found.update(earlier)
-        latest[claim.pointer] = [*(each for each in there if each not in earlier), labelled]
+        latest[place] = [*(each for each in there if each not in earlier), labelled]
     return tuple(each for each in claims if each in found)
 
 

@@ -8,7 +8,7 @@ from conftest import Submit
 from kernels import ANSWER, RIGHT, native, python
 
 from robust_kbench.cases.draw import Draw
-from robust_kbench.cases.values import Inputs
+from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.checking import circumstances
 from robust_kbench.checking.circumstances import exchanged
 from robust_kbench.devices import Device
@@ -294,6 +294,16 @@ return {ANSWER}
 def test_a_slow_kernel_is_called_less_often(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(python(f"time.sleep(0.33)\nreturn {ANSWER}")), tier="full", case=SMALL)
     assert _is_passed(record), record.reason
+
+
+def test_indices_have_near_twins_and_offsets_do_not() -> None:
+    def names(task: str) -> list[str]:
+        spec = load_task(task).spec
+        axes = {name: 4 for name in spec.axes}
+        return circumstances._changeable(spec, make_inputs(spec, Case(axes=axes, dtype="float32", seed=5)))
+
+    assert set(names("moe/load_balance_loss")) == {"logits", "expert"}
+    assert "offsets" not in " ".join(names("attention/varlen"))
 
 
 def test_scalars_change_alone() -> None:

@@ -47,6 +47,11 @@ def test_it_may_be_another_output_that_lies_there_later() -> None:
     assert reused(swapped) == ("y", "z")
 
 
+def test_an_answer_is_overwritten_where_it_was_before_it_was_copied() -> None:
+    copied = claim(64).model_copy(update={"source": 1 << 40})
+    assert reused({"y": copied, "y#1": copied.model_copy(update={"pointer": 128})}) == ("y",)
+
+
 def test_outputs_of_one_call_may_lie_at_one_address() -> None:
     assert reused({"y": claim(64), "z": claim(64), "y#1": claim(128), "z#1": claim(128)}) == ()
 

@@ -381,3 +381,12 @@ def test_several_calls_are_launched_behind_one_gate_and_claimed_one_after_the_ot
     for slot in slots:
         found = made.arena.bytes_of(slot).view(torch.float32).view(4, 8)
         assert torch.equal(found, made.x * made.weight)
+
+
+def test_results_of_a_burst_that_are_copied_say_where_they_were() -> None:
+    use = {"sets": 1, "order": [0, 0], "mode": None, "in_thread": False, "on_stream": False}
+    made = Call("value", use=use)
+    own = torch.empty(4, 8)
+    answer = made.call.launch(lambda x, weight: torch.mul(x, weight, out=own))
+    assert [claim["pointer"] for claim in answer["outputs"]] == [made.output.offset, made.another.offset]
+    assert [claim["source"] for claim in answer["outputs"]] == [own.data_ptr()] * 2

@@ -136,6 +136,8 @@ class CudaCall:
             if offset is None and _fits(tensor, self._slots[number]):
                 self._slots[number].copy_(tensor)
                 offset, claim["stride"] = self._offsets[number], list(self._slots[number].stride())
+                if self._use.calls > 1:  # a graph's own output, say, is that of its latest call
+                    claim["source"] = claim["pointer"]
             claim["pointer"] = offset
         return claims
 
