@@ -42,7 +42,7 @@ _MOST_BYTES = 1 << 20
 _LARGE_BYTES = 64 << 20
 """Of the one larger call that is made at the addresses of another."""
 _BURST, _LONG_BURST, _MOST_BURST_BYTES = 8, 64, 8 << 20
-"""Calls of a burst: from half of that, so that nobody can count on a number."""
+"""Most calls of a burst. Nobody can count on a number: short ones have two or more, long ones at least half of that."""
 _BURSTS: dict[Tier, int] = {"quick": 0, "full": 128, "final": 128}
 """Long ones of small cases, over all dtypes: 6,000 calls, in which 99 of 100 kernels are found that are wrong once in a
 thousand. On a CUDA device, where a burst takes 30 ms, half as many: 19 of 20."""
@@ -157,9 +157,12 @@ class Circumstances:
         scaled = with_scalars_of(self._anew(case, draw), turned)
         if scaled.scalars != turned.scalars:
             yield Step("other scalars than in the call before, and the same tensors", scaled, Use(same_place=True))
-        yield self._burst(case, draw, first, turned, _BURST)
-        for use, words in self._other_ways():
-            yield Step(words, draw.choice([first, other, turned]), use)
+        burst = self._burst(case, draw, first, turned, _BURST)
+        yield burst
+        yield self._in_thread(self._burst(case, draw, first, other, _BURST, but=len(burst.use.order)))
+        takes_a_stream = self.contestant.abi != "c"  # by its language, not always as an argument
+        if self.crew.is_on_a_device and takes_a_stream:
+            yield Step("called on another stream", draw.choice([first, other, turned]), Use(on_stream=True))
 
     def _at_one_address(self, case: Case) -> Iterator[Step]:
         draw = Draw(case.seed, "large")
@@ -183,17 +186,16 @@ class Circumstances:
     def _anew(self, case: Case, draw: Draw) -> Inputs:
         return make_inputs(self.task, case.model_copy(update={"seed": draw.bits()}))
 
-    def _burst(self, case: Case, draw: Draw, first: Inputs, other: Inputs, most: int) -> Step:
+    def _burst(self, case: Case, draw: Draw, first: Inputs, other: Inputs, most: int, but: int = 0) -> Step:
+        """Calls of two sets in any order: a random number of them, and not `but`."""
         most = _burst_calls(self.task, case, min(most, int(_MOST_BURST_S / max(self._call_s[case.dtype], 1e-6))))
-        count = most - draw.below(most // 2 + 1)
+        least = 2 if most <= _BURST else most // 2
+        count = draw.choice([number for number in range(least, most + 1) if number != but] or [most])
         order = tuple(draw.shuffled([number % 2 for number in range(count)]))
         return Step(f"in a burst of {count} calls", first, Use(others=(other,), order=order))
 
-    def _other_ways(self) -> Iterator[tuple[Use, str]]:
-        yield Use(in_thread=True), "called from another thread"
-        takes_a_stream = self.contestant.abi != "c"  # by its language, not always as an argument
-        if self.crew.is_on_a_device and takes_a_stream:
-            yield Use(on_stream=True), "called on another stream"
+    def _in_thread(self, burst: Step) -> Step:
+        return Step(f"called from another thread, {burst.words}", burst.inputs, replace(burst.use, in_thread=True))
 
     def _problem(self, case: Case, step: Step) -> CaseResult | None:
         seen = self.crew.call(case, step.inputs, self.contestant.built[case.dtype], None, step.use)

@@ -134,7 +134,7 @@ def test_a_kernel_that_raises_under_no_grad_is_wrong(
 def test_it_is_called_from_another_thread(evaluator: Evaluator, submit: Submit) -> None:
     before = "import threading\nHOME = threading.get_ident()"
     record = _judged(evaluator, submit, f"return {ANSWER} * (1.0 if threading.get_ident() == HOME else 0.5)", before)
-    assert _is_refused(record, "called from another thread: y[")
+    assert _is_refused(record, "called from another thread, in a burst of ")
 
 
 def test_a_c_kernel_that_skips_work_in_bursts_is_refused(evaluator: Evaluator, submit: Submit) -> None:
@@ -270,7 +270,7 @@ return [] if len(KEPT["due"]) == 1 else [*KEPT["due"][:1], y] if len(KEPT["due"]
 """
     record = _judged(evaluator, submit, body, f"import time\n{KEPT}")
     assert record.status == "crashed"
-    assert "some calls returned 0 values, others 2" in record.reason
+    assert "some calls returned 0 values" in record.reason
 
 
 def test_a_kernel_that_calls_autograd_may_raise_in_inference_mode(
