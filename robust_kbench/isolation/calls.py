@@ -172,7 +172,7 @@ class Caller(Placing):
             reply = worker.call(request, *stages, scalars=scalars, copy_out=self._copy_out, timeout_s=self._timeout_s)
             returned = time.perf_counter_ns()
             after = schedule.look(worker.pid, worker.tree())
-            seen = self._observe(worker, abi, case, reply, placed, outputs)
+            seen = self._observe(worker, abi, case, reply, placed, outputs, use)
             worker.check_parked()  # what was read was there when it was stopped
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
@@ -231,6 +231,7 @@ class Caller(Placing):
         reply: Reply,
         placed: dict[str, Placed],
         outputs: dict[str, Slot],
+        use: Use,
     ) -> Observation:
         answer = reply.answer
         if isinstance(answer, Raised):
@@ -259,7 +260,7 @@ class Caller(Placing):
             problems=tuple(problems),
             changed_inputs=tuple(changed),
             overruns=overruns,
-            reused=reused(claims),
+            reused=reused(claims, use.order),
             elapsed_ns=reply.elapsed_ns,
             wake_ns=reply.wake_ns,
             reports=_plain(answer),

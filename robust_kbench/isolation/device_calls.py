@@ -59,6 +59,7 @@ class DeviceCall:
     deadline: float
     way: Way
     is_empty: bool
+    use: Use = PLAIN
     with_events: bool = False
     results: dict[str, tuple[torch.Tensor, Claim]] = field(default_factory=dict)
     """Bytes in which a kernel that returns its results has put them, as its worker says."""
@@ -125,7 +126,9 @@ class DeviceCaller(Placing):
         deadline = time.monotonic() + self._timeout_s
         slots, turn = self._output_slots(case, use), self._gate.turn()
         place = self._gate.place() if way == "wall" else wire.GATE_OFFSET
-        call = DeviceCall(worker, arena, abi, case, placed, slots, turn, place, deadline, way, is_empty, with_events)
+        call = DeviceCall(
+            worker, arena, abi, case, placed, slots, turn, place, deadline, way, is_empty, use, with_events
+        )
         described = self._described(placed, use)
         scalars = wire.pack_scalars(wire.places_of_scalars(described), use.scalars(inputs))
         request = {
@@ -370,7 +373,7 @@ class DeviceCaller(Placing):
             event_ns=event_ns if call.with_events else None,
             is_late=is_late,
             is_copied=call.copied,
-            reused=reused({name: claim for name, (_, claim) in call.results.items()}),
+            reused=reused({name: claim for name, (_, claim) in call.results.items()}, call.use.order),
             taking_excess_ns=max(0, opened.taking_ns() - _LONGEST_TAKING_NS),
         )
 

@@ -75,12 +75,15 @@ def name_of(labelled: str) -> str:
     return labelled.partition(_MARK)[0]
 
 
-def _call_of(labelled: str) -> str:
-    return labelled.partition(_MARK)[2]
+def _call_of(labelled: str) -> int:
+    return int(labelled.partition(_MARK)[2] or 0)
 
 
-def reused(claims: Mapping[str, Claim]) -> tuple[str, ...]:
-    """Labels of results of a burst that lie where one of a later call does, in the order of their calls."""
+def reused(claims: Mapping[str, Claim], order: Sequence[int]) -> tuple[str, ...]:
+    """Labels of results of a burst that lie where one of a later call on another set of inputs does, in their order.
+
+    Calls on one set have one answer, and those that return a view of an input have one address.
+    """
     latest: dict[int, list[str]] = {}
     found = set()
     for labelled, claim in claims.items():
@@ -88,7 +91,7 @@ def reused(claims: Mapping[str, Claim]) -> tuple[str, ...]:
         if not place or 0 in claim.shape:
             continue
         there = latest.setdefault(place, [])
-        earlier = [each for each in there if _call_of(each) != _call_of(labelled)]
+        earlier = [each for each in there if order[_call_of(each)] != order[_call_of(labelled)]]
         found.update(earlier)
         latest[place] = [*(each for each in there if each not in earlier), labelled]
     return tuple(each for each in claims if each in found)
