@@ -21,6 +21,7 @@ CLAIM: dict[str, Any] = {
     "shape": [4],
     "stride": [1],
     "pointer": 8,
+    "source": 16,
 }
 
 _JSON = st.recursive(
