@@ -90,11 +90,7 @@ def test_no_compiler_survives_a_judge_that_is_killed(submit: Submit, tmp_path: P
         assert wait_for(lambda: "cc1plus" in _programs(processes.tree(judge.pid)), 60)
         family = processes.tree(judge.pid)
         judge.kill()
-    try:
-        assert wait_for(lambda: not alive(family), 2.0)
-    finally:
-        for pid in alive(family):
-            os.kill(pid, 9)
+    assert_gone(family, 2.0)
 
 
 @pytest.mark.slow
@@ -109,8 +105,13 @@ def test_no_process_of_a_command_survives_it(words: tuple[str, ...], tmp_path: P
             family = processes.tree(judge.pid)
         finally:
             judge.kill()
+    assert_gone(family, 10.0)
+
+
+def assert_gone(family: list[int], within_s: float) -> None:
+    """Processes of `family` end in time; none is left behind by the test."""
     try:
-        assert wait_for(lambda: not alive(family), 10.0)
+        assert wait_for(lambda: not alive(family), within_s)
     finally:
         for pid in alive(family):
             os.kill(pid, 9)

@@ -14,6 +14,7 @@ answer. Calls of other shapes in between; answers of large calls that are change
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,7 +67,7 @@ class Step:
 
 @dataclass
 class Circumstances:
-    """Makes such calls of one contestant. `findings`: what they tell beside right and wrong."""
+    """Calls of one contestant. `findings`: what they tell beside right and wrong."""
 
     task: Task
     contestant: Contestant
@@ -77,7 +78,7 @@ class Circumstances:
     seen: list[Observation] = field(default_factory=list)
     _last_call_s: dict[FloatDType, float] = field(default_factory=dict)
     _call_s: dict[FloatDType, float] = field(default_factory=dict)
-    """What the first call of each dtype has taken."""
+    """What the fastest call of each dtype has taken: a first one may compile."""
 
     def check(self, cases: Sequence[Case], seed: int) -> list[CaseResult]:
         """Make calls of each kind, of a case of each dtype, until any is wrong or changes an input.
@@ -124,7 +125,7 @@ class Circumstances:
         return [case for case in cases if case.dtype == dtype and _is_fit(self.task, case)]
 
     def _long_bursts(self, case: Case) -> Iterator[Step]:
-        """By the thousand."""
+        """Call by the thousand."""
         draw = Draw(case.seed, "bursts")
         first, other = self._anew(case, draw), self._anew(case, draw)
         until = time.monotonic() + _MOST_LONG_BURSTS_S
@@ -136,8 +137,10 @@ class Circumstances:
     def _first_problem(self, case: Case, steps: Iterator[Step]) -> CaseResult | None:
         for step in steps:
             problem = self._problem(case, step)
-            if problem is not None or self.seen[-1].changed_inputs:
-                return None if self.seen[-1].changed_inputs else problem
+            if self.seen[-1].changed_inputs:
+                return None
+            if problem is not None:
+                return problem
         return None
 
     def _steps(self, case: Case) -> Iterator[Step]:
@@ -170,14 +173,14 @@ class Circumstances:
         yield Step("other values at the addresses of the call before", self._anew(case, draw), Use(same_place=True))
 
     def _in_modes(self, case: Case) -> Iterator[Step]:
-        """At tier quick in one of PyTorch's modes, as a kernel that is compiled may be compiled anew for each."""
+        """Call in PyTorch's modes; in one at tier quick, as a kernel that is compiled may be compiled anew for each."""
         draw = Draw(case.seed, "modes")
         if self.contestant.abi in ("value", "torch"):
             for mode in [draw.choice(_MODES)] if self.tier == "quick" else _MODES:
                 yield Step(_words_of(mode), self._anew(case, draw), Use(mode=mode))
 
     def _rested(self, case: Case) -> Iterator[Step]:
-        """After a pause, during which workers of other dtypes were called."""
+        """Call after a pause, during which workers of other dtypes were called."""
         if self.tier == "quick":
             return
         time.sleep(max(0.0, self._last_call_s[case.dtype] + _PAUSE_S - time.monotonic()))
@@ -187,7 +190,7 @@ class Circumstances:
         return make_inputs(self.task, case.model_copy(update={"seed": draw.bits()}))
 
     def _burst(self, case: Case, draw: Draw, first: Inputs, other: Inputs, most: int, but: int = 0) -> Step:
-        """Calls of two sets in any order: a random number of them, and not `but`."""
+        """Make a random number of calls, and not `but`, of two sets in any order."""
         most = _burst_calls(self.task, case, min(most, int(_MOST_BURST_S / max(self._call_s[case.dtype], 1e-6))))
         least = 2 if most <= _BURST else most // 2
         count = draw.choice([number for number in range(least, most + 1) if number != but] or [most])
@@ -201,7 +204,8 @@ class Circumstances:
         seen = self.crew.call(case, step.inputs, self.contestant.built[case.dtype], None, step.use)
         self.seen.append(seen)
         self._last_call_s[case.dtype] = time.monotonic()
-        self._call_s.setdefault(case.dtype, seen.elapsed_ns / 1e9)
+        if len(step.use.order) == 1:
+            self._call_s[case.dtype] = min(self._call_s.get(case.dtype, math.inf), seen.elapsed_ns / 1e9)
         if seen.ending == "raised" and step.use.mode in _EXCUSED_MODES:
             return None
         if seen.ending != "returned" or seen.problems:
@@ -211,7 +215,7 @@ class Circumstances:
         for number, inputs in enumerate((step.inputs, *step.use.others)):
             right: list[Observation] = []
             for place, answer in zip(step.use.order, found, strict=True):
-                if place != number or any(_are_equal(answer, each) for each in right):
+                if place != number or not answer.outputs or any(_are_equal(answer, each) for each in right):
                     continue
                 result = self.judge.verdict(self._filled(answer, inputs), inputs).result
                 if result.status != "passed":
@@ -220,7 +224,7 @@ class Circumstances:
         return None
 
     def _filled(self, answer: Observation, inputs: Inputs) -> Observation:
-        """The answer with PyTorch's outputs in the places of those that a later call has overwritten."""
+        """Put PyTorch's outputs into the places of those that a later call has overwritten."""
         if len(answer.outputs) == len(self.task.outputs):
             return answer
         return replace(answer, outputs={**self.judge.usual(answer.case, inputs), **answer.outputs})
@@ -248,7 +252,7 @@ def _is_ordinary(case: Case) -> bool:
 
 def _burst_calls(task: Task, case: Case, most: int) -> int:
     count = max(2, min(most, _MOST_BURST_BYTES // max(1, case_footprint(task, case))))
-    return min(count, _LONG_BURST // max(1, len(task.outputs)))
+    return max(1, min(count, _LONG_BURST // len(task.outputs)))
 
 
 def _changeable(task: Task, inputs: Inputs) -> list[str]:

@@ -212,7 +212,7 @@ class Caller(Placing):
         outputs: dict[str, Slot],
         emulation: Mode | None,
     ) -> dict[str, object]:
-        """What the worker is told of the call besides its inputs; `outputs` are those that it gets."""
+        """Describe the call for the worker, but for its inputs; `outputs` are those that it gets."""
         request: dict[str, object] = {
             "outputs": [slot.describe() for slot in outputs.values()],
             "axes": list(case.axes.values()),

@@ -581,7 +581,7 @@ def _free_disk_bytes(folder: Path) -> int:
 
 
 def _free_files(folder: Path) -> int:
-    """How many more files its file system has room for: inodes. Zero where it does not count them, and has no limit."""
+    """Count the files that its file system has room for (inodes). Zero where it does not count them."""
     return os.statvfs(folder).f_favail
 
 

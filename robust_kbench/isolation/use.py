@@ -1,4 +1,4 @@
-"""How a kernel is called, apart from what with: once on its own, as cases are, or as real code does."""
+"""Ways to call a kernel, whatever its inputs: once on its own, as cases are, or as real code does."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Use:
 
     @property
     def room(self) -> int:
-        """How many times as much memory as a plain call it takes."""
+        """Give its memory as a multiple of a plain call's."""
         return max(1 + len(self.others), len(self.order))
 
     def request(self) -> dict[str, object]:
-        """What the worker is told of it."""
+        """Describe it for the worker; empty for a plain call."""
         if self.is_plain:
             return {}
         told = {"mode": self.mode, "in_thread": self.in_thread, "on_stream": self.on_stream}

@@ -38,7 +38,7 @@ class Judgement:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether every error is within its limit (a NaN never is)."""
+        """Tell if every error is within its limit (a NaN never is)."""
         return self.nonfinite == 0 and all(e <= limit for e, limit in zip(self.errors, self.limits, strict=True))
 
 

@@ -124,7 +124,7 @@ class Judge:
         self._pool = Pool(task)
 
     def expect(self, case: Case, inputs: Inputs, *, excuses: Excuses = "all") -> Expected:
-        """What the outputs of `case` are held to; costs the references unless it was asked for just before.
+        """Give the standards for the outputs of `case`; costs the references unless it was asked for just before.
 
         Where float64 takes too long or too much memory, PyTorch's answer stands for it and secret slices are exact.
         Who keeps the limits of fewer `excuses` has kept the wider ones, too. On a device there are none.
@@ -176,7 +176,7 @@ class Judge:
     def _surroundings(
         self, asked: _Asked, exact: Tensors, native: Tensors, *, is_conditioned: bool
     ) -> Surroundings | None:
-        """Those of calls of a timed shape are alike: what an earlier one has cost serves the later ones, too."""
+        """Look around a case. Calls of a timed shape are alike: what one has cost serves the later ones, too."""
         case = asked.case
         key = (str(case.axes), case.dtype, case.distribution, case.layout)
         known = self._alike.get(key) if case.role == "timed" else asked.around
@@ -268,7 +268,7 @@ class Judge:
         return accepted
 
     def _kind(self, name: str, judgement: Judgement) -> str:
-        """What is wrong, apart from where and by how much."""
+        """Name what is wrong, apart from where and by how much."""
         if judgement.nonfinite:
             return "nonfinite"
         return without_numbers(judgement.demand) if self._task.outputs[name].law else "values"
@@ -375,7 +375,7 @@ def _of_rule(limits: tuple[float, ...]) -> Triple | None:
 
 
 def without_numbers(words: str) -> str:
-    """The same for all cases in which the same is wrong."""
+    """Make words that are the same for all cases in which the same is wrong."""
     return _NUMBER.sub("#", words)[:_LONGEST_KIND]
 
 
