@@ -704,7 +704,8 @@ class TimingSession:
         limits = self._limits.get((name, seen.case.distribution))
         if not in_full and self._passes_short_cut(name, seen, inputs, limits):
             return None
-        verdict = self._judge.verdict(seen, inputs, with_digest=record)
+        is_baseline = name != CANDIDATE and not self._is_replaced(name)
+        verdict = self._judge.verdict(seen, inputs, with_digest=record, is_baseline=is_baseline)
         self._limits[name, seen.case.distribution] = verdict.limits
         result = verdict.result
         if name == CANDIDATE and (record or result.status != "passed"):

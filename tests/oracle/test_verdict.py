@@ -136,7 +136,14 @@ def test_nobody_explains_what_the_limits_without_excuses_refuse(
 Look = tuple[str, str]  # where, and what came out of it
 
 
-def _looks(monkeypatch: pytest.MonkeyPatch, there: str | Exception, case: Case, task: LoadedTask = TASK) -> list[Look]:
+def _looks(
+    monkeypatch: pytest.MonkeyPatch,
+    there: str | Exception,
+    case: Case,
+    task: LoadedTask = TASK,
+    *,
+    is_baseline: bool = False,
+) -> list[Look]:
     """Where a right answer is looked at by a judge with a device, on which `there` comes out; the last one counts."""
     looks: list[Look] = []
     look = Judge.look
@@ -153,8 +160,8 @@ def _looks(monkeypatch: pytest.MonkeyPatch, there: str | Exception, case: Case, 
     monkeypatch.setattr(Judge, "look", looked)
     inputs = make_inputs(task.spec, case)
     seen = make_observation(case=case, outputs=Reference(task).native(inputs))
-    verdict = Judge(task.spec, Reference(task), "cuda").verdict(seen, inputs)
-    assert verdict.result.status == looks[-1][1]
+    verdict = Judge(task.spec, Reference(task), "cuda").verdict(seen, inputs, is_baseline=is_baseline)
+    assert verdict.result.status == ("passed" if is_baseline else looks[-1][1])
     assert verdict.result.inputs_digest == inputs.digest
     return looks
 
@@ -173,6 +180,19 @@ def test_what_a_device_does_not_accept_is_judged_on_the_host(
 ) -> None:
     here = ("cpu", "passed")
     assert _looks(monkeypatch, there, TIMED) == [("cuda", "raised" if there != "incorrect" else "incorrect"), here]
+
+
+@pytest.mark.parametrize(
+    ("task", "problem", "places"),
+    [(TASK, None, ["cuda"]), (TASK, "differs", ["cuda", "cpu"]), (ULPS, None, ["cuda", "cpu"])],
+    ids=["near", "not near", "ulp"],
+)
+def test_a_baseline_may_be_near_pytorch_on_the_device(
+    task: LoadedTask, problem: str | None, places: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Judge, "short_cut", lambda *_: problem)
+    looks = _looks(monkeypatch, "incorrect", TIMED, task, is_baseline=True)
+    assert [place for place, _ in looks] == places
 
 
 @pytest.mark.parametrize(
