@@ -16,7 +16,7 @@ from robust_kbench.oracle.digits import rounded
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.ulps import RegionErrors
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.task import ITEMSIZE, Task, shape_of
+from robust_kbench.schema.task import ITEMSIZE, Layout, Task, shape_of
 
 Tensors = Mapping[str, torch.Tensor]
 _SPREAD = 2.0**-4  # relative: about a binade of the result where its relative condition is 16
@@ -75,12 +75,14 @@ def surround(
     """What the comparisons of the task need in `case`; None where that is nothing.
 
     `known`: those of a case that is alike, in which PyTorch errs alike. `is_conditioned`: whether the condition counts.
-    PyTorch also errs as it does on the layout of the case, for which it may have other code.
+    PyTorch also errs as it does on the layout of the case, for which it may have other code. In ulps its own code for
+    what lies transposed counts in every case: torch.compile has the same, where a library serves dense inputs.
     """
     comparisons = set(map(task.comparison_of, task.outputs.values()))
     found = None
     if "ulp" in comparisons:
-        arrange = partial(laid_out, task, case.layout)
+        ways: tuple[Layout, ...] = tuple(dict.fromkeys([case.layout, "transposed"]))
+        arrange = [partial(laid_out, task, way) for way in ways]
         found = survey(reference, inputs, exact, known, is_conditioned=is_conditioned, arrange=arrange)
         found = found if "rule" in comparisons else replace(found, pairs=())  # they are large
     elif "rule" in comparisons:
@@ -108,7 +110,7 @@ def survey(
     known: Surroundings | None = None,
     *,
     is_conditioned: bool = True,
-    arrange: Callable[[Inputs], Inputs] = lambda inputs: inputs,
+    arrange: Sequence[Callable[[Inputs], Inputs]] = (),
 ) -> Surroundings:
     """Evaluate the reference around `inputs`, whose exact outputs are known. Reproducible. See `surround`."""
     if known is None:
@@ -121,7 +123,7 @@ def survey(
 
 
 def _pairs(
-    reference: Reference, inputs: Inputs, exact: Tensors, arrange: Callable[[Inputs], Inputs]
+    reference: Reference, inputs: Inputs, exact: Tensors, arrange: Sequence[Callable[[Inputs], Inputs]]
 ) -> tuple[tuple[Tensors, Tensors], ...]:
     largest = max((tensor.numel() for tensor in exact.values()), default=1)
     copies = 1 if largest > _LARGE else min(_MAX_COPIES, max(3, _SAMPLES // max(largest, 1)))
@@ -163,14 +165,15 @@ def _are_few_halves(sizes: Sequence[int], widths: Sequence[int]) -> bool:
     return max(sizes) <= _FEW and min(widths) <= 2
 
 
-def _natives(reference: Reference, inputs: Inputs, arrange: Callable[[Inputs], Inputs]) -> Iterator[Tensors]:
-    """PyTorch's answer to dense inputs, and to those that lie as `arrange` has them.
+def _natives(reference: Reference, inputs: Inputs, arrange: Sequence[Callable[[Inputs], Inputs]]) -> Iterator[Tensors]:
+    """PyTorch's answer to dense inputs, and to those that lie as each of `arrange` has them.
 
     In half precision also the one in float32, as a kernel has it before the store.
     """
     yield reference.native(inputs)
-    if (strided := arrange(inputs)) is not inputs:
-        yield reference.native(strided)
+    for strided in (each(inputs) for each in arrange):
+        if strided is not inputs:
+            yield reference.native(strided)
     if any(tensor.dtype.itemsize < 4 for tensor in _reals(inputs).values()):
         yield reference.native(Inputs({**inputs.values, **{n: t.float() for n, t in _reals(inputs).items()}}))
 
