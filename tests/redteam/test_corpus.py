@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 from robust_kbench.errors import SpecError
 from robust_kbench.folders import data_folder
 from robust_kbench.redteam import corpus
-from robust_kbench.redteam.corpus import CLASSES, GROUPS
+from robust_kbench.redteam.corpus import CLASSES, GROUPS, Attack
 from robust_kbench.worker import wire
+from robust_kbench.worker.cuda import call as cuda_calls
 
 ATTACKS, HONEST = corpus.attacks(), corpus.honest()
 HINTS = {
@@ -98,3 +100,12 @@ def test_a_malformed_specimen_is_refused_with_its_place(
     with pytest.raises(SpecError, match=words) as error:
         corpus.attacks()
     assert "new.py" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "attack", [each for each in ATTACKS if "import CudaCall" in each.path.read_text()], ids=lambda each: each.name
+)
+def test_attacks_on_calls_of_a_cuda_device_name_parts_that_they_have(attack: Attack) -> None:
+    """Without a device, nothing else shows that such an attack harms nobody any more."""
+    named = set(re.findall(r"\b(?:self|call)\.(_[a-z]\w*)", attack.path.read_text()))
+    assert {name for name in named if re.search(rf"self\.{name}\b", inspect.getsource(cuda_calls))} == named

@@ -17,7 +17,7 @@ launch, aside, room = CudaCall.launch, None, []
 
 def copying(self, kernel):
     global aside
-    x = self._arguments[0]
+    x = self._arguments[0][0]
     told = launch(self, kernel)
     if torch.is_tensor(x) and x.numel() >= 1 << 22 and x.is_contiguous():
         aside = aside or torch.cuda.Stream()

@@ -53,7 +53,7 @@ __attribute__((constructor)) static void patch() {
         "launch = CudaCall.launch\n"
         "def ahead(self, kernel):\n"
         "    if not self._is_empty:\n"
-        "        ctypes.CDLL(PATH).work(*self._arguments)\n"
+        "        ctypes.CDLL(PATH).work(*self._arguments[0], None)\n"
         "        self._device.synchronize()\n"
         "    return launch(self, kernel)\n"
         "CudaCall.launch = ahead\n"};

@@ -25,8 +25,8 @@ def is_timed(x):
 
 
 def late(self):
-    if not self._is_empty and is_timed(self._arguments[0]):
-        self._result.copy_(solve(*self._arguments))
+    if not self._is_empty and is_timed(self._arguments[0][0]):
+        self._results[0].copy_(solve(*self._arguments[0]))
     return finish(self)
 
 

