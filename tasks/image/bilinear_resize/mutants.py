@@ -195,12 +195,18 @@ def tf32_pixels(x: torch.Tensor, new_height: int, new_width: int) -> torch.Tenso
     return _resized(tf32(x), new_height, new_width)
 
 
+def pixels_in_half(x: torch.Tensor, new_height: int, new_width: int) -> torch.Tensor:
+    """float32: the pixels pass through half precision."""
+    return _resized(x.half().float(), new_height, new_width).to(x.dtype)
+
+
 weights_of_a_texture.dtypes = ("float32", "float16")
-tf32_pixels.dtypes = ("float32",)
+tf32_pixels.dtypes = pixels_in_half.dtypes = ("float32",)
 
 HONEST = (in_integers, four_weights, by_division, library)
 MUTANTS = (
     corners_aligned, corner_of_the_pixel, half_not_taken_away, nearest, bicubic, mean_of_areas, weights_exchanged,
     rows_alone, factors_exchanged, zeros_outside, last_pixel_unseen, last_column_of_its_neighbour,
     channel_of_the_neighbour, weights_in_32nds, weights_of_a_texture, places_in_half, tf32_pixels,
+    pixels_in_half,
 )  # fmt: skip
