@@ -179,7 +179,7 @@ class Caller(Placing):
         except WorkerCrashed as error:
             return Observation(case, "crashed", str(error), error.log)
         if seen.ending != "returned":
-            return seen
+            return replace(seen, changed_inputs=self._changed(placed)) if began.handing_ns else seen
         return replace(
             seen,
             handing_ns=began.handing_ns,
@@ -248,7 +248,6 @@ class Caller(Placing):
             returned = self._fetch(worker, answer, outputs, problems, place)
         else:
             returned = {name: self._copy(slot, place) for name, slot in outputs.items()}
-        changed = [name for name, it in placed.items() if not _same(self._arena.bytes_of(it.slot), it.content)]
         slots = {name: item.slot for name, item in placed.items()} | outputs
         overruns = self._arena.overruns(slots)
         for slot in outputs.values():  # what one worker has written, the next must not find
@@ -258,13 +257,17 @@ class Caller(Placing):
             ending="returned",
             outputs=returned,
             problems=tuple(problems),
-            changed_inputs=tuple(changed),
+            changed_inputs=self._changed(placed),
             overruns=overruns,
             reused=reused(claims, use.order),
             elapsed_ns=reply.elapsed_ns,
             wake_ns=reply.wake_ns,
             reports=_plain(answer),
         )
+
+    def _changed(self, placed: Mapping[str, Placed]) -> tuple[str, ...]:
+        """Name inputs that no longer hold what was written to them."""
+        return tuple(name for name, it in placed.items() if not _same(self._arena.bytes_of(it.slot), it.content))
 
     def _fetch(
         self, worker: Worker, answer: Returned, slots: dict[str, Slot], problems: list[str], place: str

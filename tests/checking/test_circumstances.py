@@ -195,6 +195,13 @@ def test_a_kernel_that_changes_its_input_in_another_thread_is_rejected(evaluator
     assert (record.status, [found.guard for found in record.findings]) == ("rejected", ["mutation"])
 
 
+def test_a_kernel_that_spoils_its_input_before_it_raises_is_rejected(evaluator: Evaluator, submit: Submit) -> None:
+    """It may raise where inputs require gradients, and nothing else."""
+    spoiling = f"if x.requires_grad:\n    x.detach().zero_()\n    raise ValueError\nreturn {ANSWER}"
+    record = _judged(evaluator, submit, spoiling)
+    assert (record.status, [found.guard for found in record.findings]) == ("rejected", ["mutation"])
+
+
 def test_bursts_have_their_memory_from_the_beginning(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
