@@ -112,9 +112,9 @@ def _rule_of_sums(
         return SharedDivisor(held, exact[name], inputs.tensors[argument], native[name] if excuses else None)
     dtype, reduction = native[name].dtype, reduction_of(task, task.outputs[name], case, inputs)
     allowed = rounding(task.precision, case.dtype)
-    if multiplied := task.outputs[name].multiple_of:
-        own, tensor = native[name] if excuses else None, inputs.tensors[multiplied]
-        return CommonFactor(held, exact[name], tensor, own, dtype=dtype, reduction=reduction, allowed=allowed)
+    if task.outputs[name].one_factor:
+        own = native[name] if excuses else None
+        return CommonFactor(held, exact[name], own, dtype=dtype, reduction=reduction, allowed=allowed)
     given = max((tensor.numel() for tensor in inputs.tensors.values()), default=0)
     if not is_one_rounding(dtype, exact[name].numel(), given, reduction, allowed):
         return held

@@ -205,9 +205,9 @@ class Output(Strict):
     dense: bool = Field(
         default=False, description="returned row-major: of an op that is about layout, a view is no answer"
     )
-    multiple_of: Name | None = Field(
-        default=None,
-        description="compare rule: this input times one factor for all elements, whose error does not average out",
+    one_factor: bool = Field(
+        default=False,
+        description="compare rule: an input times one factor for all elements, whose error does not average out",
     )
     exponentials_of: Name | None = Field(
         default=None,
@@ -348,7 +348,7 @@ class Task(Strict):
         """Probes, properties and comparisons name inputs and axes that exist."""
         named_inputs = [(f"probes.{probe}", name) for probe, values in self.probes.items() for name in values]
         named_inputs += [(f"properties.{item.kind}", name) for item in self.properties for name in item.inputs]
-        for key in ("indexes", "exponentials_of", "multiple_of"):
+        for key in ("indexes", "exponentials_of"):
             each = [(f"outputs.{name}.{key}", getattr(output, key)) for name, output in self.outputs.items()]
             named_inputs += [(place, name) for place, name in each if name]
         named_inputs += [("properties.reseeded", "seed") for item in self.properties if item.kind == "reseeded"]

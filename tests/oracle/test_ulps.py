@@ -373,3 +373,10 @@ def test_the_tail_of_a_gelu_is_accepted_where_few_results_tell_how_much_cancels(
     answer = torch.nn.functional.gelu(inputs.tensors["x"].float()).half()
     assert expected.judge({"y": answer})["y"].is_accepted
     assert not expected.judge({"y": answer + (inputs.tensors["x"] < -3.5) * 1e-5})["y"].is_accepted
+
+
+def test_another_layout_of_the_same_inputs_makes_no_region_better_known() -> None:
+    exact = torch.linspace(1.0, 2.0, 100, dtype=torch.float64)
+    once, twice = (RegionErrors.of([(exact, exact.float())] * times, torch.float32) for times in (1, 2))
+    assert torch.equal(once.count, twice.count)
+    assert once.count.sum() == 100

@@ -27,7 +27,7 @@ def reference(
 def functional(
     weight_grad: torch.Tensor, bias_grad: torch.Tensor, max_norm: float
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The same through PyTorch's own operators, a norm of norms, in float32 at least. Its product rounds the factor."""
+    """The same through PyTorch's own operators, a norm of norms, in float32 at least."""
     wide = torch.promote_types(weight_grad.dtype, torch.float32)
     norms = [torch.linalg.vector_norm(gradient, dtype=wide) for gradient in (weight_grad, bias_grad)]
     norm = torch.linalg.vector_norm(torch.stack(norms))
