@@ -7,6 +7,7 @@ Kernels have code of their own for square matrices, and for whole numbers of til
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from robust_kbench.cases import sizes
@@ -21,6 +22,8 @@ _LEAST = 32  # smaller sizes are drawn often enough, and so are smaller equal on
 _USUAL = 512  # from here on kernels take other ways, as far as the axis and the budget go
 _CANDIDATES, _MANY = 12, 64
 _ROUND_SHARE = 0.5
+BEYOND = 4
+"""How many times as many elements as others the large case may have: a kernel may be right up to any one number."""
 
 
 def alike(space: Space) -> list[tuple[str, str]]:
@@ -66,9 +69,10 @@ def draw_round(space: Space, draw: Draw, dtype: str, axis: str, families: Sequen
 
 
 def draw_largest(space: Space, draw: Draw, dtype: str) -> Axes:
-    """Draw sizes that come near to what the budget allows."""
-    drawn = [sizes.draw_axes(space, draw, dtype) for _ in range(_MANY)]
-    return max(drawn, key=lambda axes: space.share(axes, dtype))
+    """Draw sizes that come near to four times the elements of the budget, or to its work."""
+    beyond = replace(space, budget=replace(space.budget, elements=BEYOND * space.budget.elements))
+    drawn = [sizes.draw_axes(beyond, draw, dtype) for _ in range(_MANY)]
+    return max(drawn, key=lambda axes: beyond.share(axes, dtype))
 
 
 def _rounded(space: Space, draw: Draw, dtype: str, axes: Axes, leading: str) -> Axes:

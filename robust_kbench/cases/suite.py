@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import cycle, product
+from itertools import cycle
 
 from robust_kbench.cases import conjunctions, layouts, probes, sizes
 from robust_kbench.cases.draw import Draw
@@ -40,6 +40,8 @@ INTERPRETED: dict[Tier, Budget] = {
 
 _ALIKE, _LEAST_ALIKE = 6, 2
 """Cases in all dtypes together, and in each: one in three shows that slices are left out."""
+_OF_96 = 3
+"""Axes with a large multiple of 96 for each with another round size: most tasks have no more axes that are long."""
 
 # An expanded identity is none, and a NaN in an expanded slice is everywhere.
 _PROBE_LAYOUTS: tuple[Layout, ...] = ("contiguous", "offset", "transposed", "strided", "pitched", "channels_last")
@@ -170,9 +172,11 @@ def _rare_sizes(
     in_turn = cycle(dtypes)
     for pair in draw.shuffled(conjunctions.alike(space))[:count]:
         yield conjunctions.draw_equal(space, draw, next(in_turn), pair)
-    families = (conjunctions.OF_96, conjunctions.OTHERS)
-    for axis, kinds in product(draw.shuffled(conjunctions.scaled(space))[:count], families):
-        yield conjunctions.draw_round(space, draw, next(in_turn), axis, kinds)
+    scaled = draw.shuffled(conjunctions.scaled(space))
+    for axis in scaled[: None if count is None else _OF_96 * count]:
+        yield conjunctions.draw_round(space, draw, next(in_turn), axis, conjunctions.OF_96)
+    for axis in scaled[:count]:
+        yield conjunctions.draw_round(space, draw, next(in_turn), axis, conjunctions.OTHERS)
     if count is None:
         yield conjunctions.draw_largest(space, draw, next(in_turn))
 

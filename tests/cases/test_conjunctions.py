@@ -105,17 +105,24 @@ def test_where_the_budget_has_no_room_for_equal_axes_there_is_no_case() -> None:
     assert conjunctions.draw_round(_space(task, "quick"), Draw(1), "float32", "cols", conjunctions.OF_96) is None
 
 
-def test_the_largest_of_several_cases_takes_most_of_the_budget() -> None:
+def test_the_large_case_has_more_elements_than_any_other_and_at_most_four_times_the_budget() -> None:
+    """A kernel that was right up to the budget's elements passed at tier full."""
     space = _space(_task())
     shares = [space.share(conjunctions.draw_largest(space, Draw(seed), "float32"), "float32") for seed in range(20)]
-    assert min(shares) > 0.3
-    assert max(shares) <= 1.0
+    assert min(shares) > 1.0
+    assert max(shares) <= conjunctions.BEYOND
+
+
+def test_the_large_case_costs_no_more_work_than_the_budget_allows() -> None:
+    space = _space(_task(cost={"flops": "rows * cols * 10000", "bytes": 1}))
+    axes = conjunctions.draw_largest(space, Draw(1), "float32")
+    assert axes["rows"] * axes["cols"] * 10_000 <= space.budget.flops
 
 
 @pytest.mark.parametrize("name", rotating(task_names()))
-def test_a_quick_suite_has_at_most_three_and_a_full_one_two_for_each_axis_and_one_for_each_pair(name: str) -> None:
+def test_a_quick_suite_has_at_most_five_and_a_full_one_two_for_each_axis_and_one_for_each_pair(name: str) -> None:
     task = load_task(name).spec
-    assert len(_rare(task, 3, "quick")) <= 3
+    assert len(_rare(task, 3, "quick")) <= 5
     pairs, full = conjunctions.alike(_space(task)), _rare(task, 3, "full")
     assert len(full) <= len(pairs) + 2 * len(task.axes) + 1
     assert len(full) >= 1
@@ -131,12 +138,12 @@ def test_a_full_suite_has_every_pair_of_axes_equal_and_every_axis_a_multiple_of_
     assert [axis for axis in long if not any(axes[axis] % 96 == 0 for axes in rare)] == []
 
 
-def test_some_quick_suites_have_a_long_sum_of_a_multiple_of_96() -> None:
+def test_most_quick_suites_have_a_long_sum_of_a_multiple_of_96() -> None:
     """A product that was wrong for these passed all but one in a hundred evaluations."""
     task = load_task("matmul/matmul").spec
     met = [any(case.axes["k"] % 96 == 0 and case.axes["k"] > 500 for case in _rare(task, seed, "quick"))
            for seed in range(60)]  # fmt: skip
-    assert sum(met) >= 10
+    assert sum(met) >= 55
 
 
 def test_rare_sizes_change_no_other_case() -> None:
