@@ -19,6 +19,7 @@ from robust_kbench.schema.task import FloatDType
 
 ALLOWED = 0.9
 """No honest error may come closer to its limit than this."""
+_TOLD = 20
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ def report(soaked: Soaked) -> Iterator[str]:
         f"{len(soaked.judged):,} judgements of honest variants of {len({one.task for one in soaked.judged})} tasks "
         f"(seed {soaked.seed}): {len(rejected)} rejected"
     )
-    yield from (f"  rejected {_line(one)}" for one in rejected[:20])
+    yield from (f"  rejected {_line(one)}" for one in rejected[:_TOLD])
+    close = [one for one in soaked.judged if one.is_accepted and one.ratio > ALLOWED]
+    yield from (f"  close {_line(one)}" for one in close[:_TOLD])
     yield f"largest error {_line(max(soaked.judged, key=lambda one: one.ratio))}; allowed {ALLOWED}"
 
 

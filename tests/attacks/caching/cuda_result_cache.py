@@ -5,7 +5,7 @@ catalogue: [C04]
 hint: result-caching
 aim: time
 stopped_by: [fresh values]
-twin: cuda_plain
+twin: cuda_host_sync_twenty
 """
 
 import torch
