@@ -1,12 +1,15 @@
-"""Sizes that independent draws rarely meet: two axes that are equal, and round numbers, as models have them.
+"""Sizes that independent draws rarely meet: two axes that are equal or long, and round numbers, as models have them.
 
 Kernels have code of their own for square matrices, and for whole numbers of tiles. Independent sizes are a multiple of
-96 above 500 once in some hundred cases, and two axes are equal not much more often.
+96 above 500 once in some hundred cases, and two axes are equal not much more often. Height and width of a picture are
+hardly ever long at once, as large cases are mostly made of other axes.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 
@@ -14,11 +17,13 @@ from robust_kbench.cases import sizes
 from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.sizes import Axes
 from robust_kbench.cases.space import Space
+from robust_kbench.errors import SpecError
 
 Family = Callable[[int], int]
 """The largest round number of one kind up to a number from 1 on; 0, where there is none."""
 
 _LEAST = 32  # smaller sizes are drawn often enough, and so are smaller equal ones
+_LONG = 256
 _USUAL = 512  # from here on kernels take other ways, as far as the axis and the budget go
 _CANDIDATES, _MANY = 12, 64
 _ROUND_SHARE = 0.5
@@ -68,6 +73,24 @@ def draw_round(space: Space, draw: Draw, dtype: str, axis: str, families: Sequen
     return None
 
 
+def long_together(space: Space) -> list[tuple[str, str]]:
+    """List the pairs of axes with ranges that can both be at least 256."""
+    return list(combinations([axis for axis in scaled(space) if space.sizes(axis)[-1] >= _LONG], 2))
+
+
+def draw_long(space: Space, draw: Draw, dtype: str, pair: tuple[str, str]) -> Axes | None:
+    """Draw sizes of which two are at least 256, each by itself; None where the budget has no room for them."""
+    most, fixed = {axis: space.sizes(axis)[-1] for axis in pair}, {}
+    for _ in range(_CANDIDATES):
+        fixed = {axis: _up_to(space.sizes(axis), draw.log_uniform(_LONG, most[axis])) for axis in pair}
+        if (axes := sizes.draw_beside(space, draw, dtype, fixed)) is not None:
+            return axes
+        most = {axis: max(_LONG, fixed[axis] // 2) for axis in pair}
+    with suppress(SpecError):
+        return sizes.draw_axes(space, draw, dtype, fixed)  # constraints may ask for other axes that are long, too
+    return None
+
+
 def draw_largest(space: Space, draw: Draw, dtype: str) -> Axes:
     """Draw sizes that come near to four times the elements of the budget, or to its work."""
     beyond = replace(space, budget=replace(space.budget, elements=BEYOND * space.budget.elements))
@@ -98,6 +121,11 @@ def _some(common: range, draw: Draw) -> int:
     size = draw.log_uniform(common[0], common[-1])
     round_size = draw.choice(draw.choice((OF_96, OTHERS)))(size)
     return round_size if round_size in common and draw.unit() < _ROUND_SHARE else size
+
+
+def _up_to(possible: Sequence[int], size: int) -> int:
+    """The largest possible size up to `size`; the least one where there is none."""
+    return possible[max(0, bisect_right(possible, size) - 1)]
 
 
 def _below(common: range | tuple[int, ...], size: int) -> range | tuple[int, ...]:

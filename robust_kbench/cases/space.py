@@ -33,7 +33,7 @@ class Budget:
     every_dtype: bool = True
     """Whether probes and non-finite cases are run for each dtype, or each of them for one dtype in turn."""
     conjunctions: int | None = 1
-    """How many pairs of axes are equal once, and how many axes round; None means all, and one large case."""
+    """How many pairs of axes are equal once, and how many axes round; None means all, long pairs and large cases."""
 
 
 @dataclass(frozen=True)

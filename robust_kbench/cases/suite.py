@@ -157,7 +157,7 @@ def _edges(space: Space, draw: Draw) -> Iterator[Case]:
 
 
 def _conjunctions(space: Space, draw: Draw) -> Iterator[Case]:
-    """Cases with two equal axes and with large round ones: some at random, or all pairs and axes and a large case."""
+    """Cases with two equal or long axes and with large round ones: some at random, or all of these and large cases."""
     count, dtypes = space.budget.conjunctions, draw.shuffled(space.dtypes)
     for number, axes in enumerate(_rare_sizes(space, draw, dtypes, count)):
         if axes is not None:
@@ -178,7 +178,10 @@ def _rare_sizes(
     for axis in scaled[:count]:
         yield conjunctions.draw_round(space, draw, next(in_turn), axis, conjunctions.OTHERS)
     if count is None:
-        yield conjunctions.draw_largest(space, draw, next(in_turn))
+        for pair in conjunctions.long_together(space):
+            yield conjunctions.draw_long(space, draw, next(in_turn), pair)
+        for _ in dtypes:
+            yield conjunctions.draw_largest(space, draw, next(in_turn))
 
 
 def _pinned(space: Space, pinned: Sequence[Case]) -> Iterator[Case]:

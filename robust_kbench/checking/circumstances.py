@@ -6,10 +6,11 @@ that writes into an answer which it has handed out; that is right only after a p
 thread that has loaded it, or nearly always.
 How it is detected: other values at the addresses of the call before, and nearly the same values; bursts of calls on two
 sets of inputs, whose answers are looked at when all are there; `no_grad`, `inference_mode`, inputs that require
-gradients; another thread, another stream, a pause. Each answer is judged like any other.
+gradients; another thread, another stream, a pause; one tensor as two inputs. Each answer is judged like any other.
 What it lets through: a kernel that raises in inference mode, or where inputs require gradients, as one does that calls
 autograd, or NumPy. A kernel that returns one buffer of its own again and again is told of, and judged by its latest
-answer. Calls of other shapes in between; answers of large calls that are changed later.
+answer. Calls of other shapes in between; answers of large calls that are changed later; a ring of more buffers than a
+burst has calls; more threads of the kernel's own than the one core of a worker has.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import torch
 
+from robust_kbench.cases import layouts
 from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.checking.crew import Crew
@@ -32,7 +35,7 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, Tier
-from robust_kbench.schema.task import FloatDType, Task
+from robust_kbench.schema.task import ITEMSIZE, FloatDType, Input, Task, shape_of
 
 GUARD = "reused_results"
 _MODES: tuple[Mode, ...] = ("no_grad", "inference_mode", "requires_grad")
@@ -52,6 +55,7 @@ _MOST_BURST_S, _MOST_LONG_BURSTS_S = 2.0, 10.0
 _AT_ONE_ADDRESS: dict[Tier, tuple[int, int]] = {"quick": (4, 8), "full": (8, 16), "final": (8, 16)}
 """Calls in a row, each with other values: between these numbers."""
 _PAUSE_S = 0.5
+_LOST = 2.0**-10
 _MOST_TWINS = 3
 """Real inputs of which a near twin is made."""
 
@@ -86,13 +90,15 @@ class Circumstances:
         Returns the first wrong result of each dtype. A changed input is a finding, and the cause of all that is wrong
         afterwards. Raises Unsupported.
         """
-        chosen = list(self._choose(cases, seed))
+        chosen, large = list(self._choose(cases, seed)), list(self._choose_large(cases, seed))
         kinds = (
             (self._steps, chosen),
             (self._long_bursts, list(self._choose_small(cases))),
-            (self._at_one_address, list(self._choose_large(cases, seed))),
+            (self._twice_the_same, list(self._choose_with_twins(cases, seed))),
+            (self._of_large, large),
             (self._rested, chosen),
-            (self._in_modes, chosen),  # the last, as a buffer that a kernel keeps may require gradients from then on
+            # The last, as a buffer that a kernel keeps may require gradients from then on.
+            (self._in_modes, [*chosen, *large]),
         )
         for steps, each in kinds:
             found = [problem for case in each if (problem := self._first_problem(case, steps(case)))]
@@ -117,6 +123,12 @@ class Circumstances:
         large = [case for case in cases if _is_ordinary(case) and self._is_large(case)]
         if large and self.tier != "quick":
             yield Draw(seed, "circumstances of large calls").choice(large)
+
+    def _choose_with_twins(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
+        """Choose a case in which two inputs can be one tensor, of the widest dtype: addresses are no matter of it."""
+        dtype = max(self.contestant.built, key=ITEMSIZE.__getitem__)
+        if fit := [case for case in self._fit(cases, dtype) if pairs_of_twins(self.task, case)]:
+            yield Draw(seed, "twins").choice(fit)
 
     def _is_large(self, case: Case) -> bool:
         return _MOST_BYTES < case_footprint(self.task, case) <= _LARGE_BYTES
@@ -167,17 +179,36 @@ class Circumstances:
         if self.crew.is_on_a_device and takes_a_stream:
             yield Step("called on another stream", draw.choice([first, other, turned]), Use(on_stream=True))
 
-    def _at_one_address(self, case: Case) -> Iterator[Step]:
+    def _twice_the_same(self, case: Case) -> Iterator[Step]:
+        draw = Draw(case.seed, "twins")
+        one, other = draw.choice(pairs_of_twins(self.task, case))
+        inputs = self._anew(case, draw)
+        same = Inputs({**inputs.values, other: inputs.tensors[one]})
+        usual, found = self.judge.usual(case, inputs), self.judge.usual(case, same)
+        if not any(_is_lost(found[name], tensor) for name, tensor in usual.items()):
+            yield Step(f"with one tensor as {one} and as {other}", same)
+
+    def _of_large(self, case: Case) -> Iterator[Step]:
+        """Call a large case as the small ones are called, but for bursts."""
         draw = Draw(case.seed, "large")
         yield Step("called once more", self._anew(case, draw))
-        yield Step("other values at the addresses of the call before", self._anew(case, draw), Use(same_place=True))
+        latest = self._anew(case, draw)
+        yield Step("other values at the addresses of the call before", latest, Use(same_place=True))
+        for name in _changeable(self.task, latest):
+            latest = exchanged(latest, name, draw, rows=True)
+            yield Step(f"two rows of {name} exchanged since the call before", latest, Use(same_place=True))
+        yield Step("called from another thread", self._anew(case, draw), Use(in_thread=True))
 
     def _in_modes(self, case: Case) -> Iterator[Step]:
-        """Call in PyTorch's modes; in one at tier quick, as a kernel that is compiled may be compiled anew for each."""
+        """Call in PyTorch's modes; in one at tier quick, as a kernel that is compiled may be compiled anew for each.
+
+        What gets its outputs passed has no gradients to hand on: its inputs never ask for them.
+        """
         draw = Draw(case.seed, "modes")
-        if self.contestant.abi in ("value", "torch"):
-            for mode in [draw.choice(_MODES)] if self.tier == "quick" else _MODES:
-                yield Step(_words_of(mode), self._anew(case, draw), Use(mode=mode))
+        known = {"value": _MODES, "torch": _MODES, "destination": _MODES[:2]}.get(self.contestant.abi, ())
+        is_once = self.tier == "quick" or self._is_large(case)
+        for mode in [draw.choice(known)] if known and is_once else known:
+            yield Step(_words_of(mode), self._anew(case, draw), Use(mode=mode))
 
     def _rested(self, case: Case) -> Iterator[Step]:
         """Call after a pause, during which workers of other dtypes were called."""
@@ -261,6 +292,26 @@ def _changeable(task: Task, inputs: Inputs) -> list[str]:
     names = sorted((name for name, size in sizes.items() if size > 1), key=lambda name: -sizes[name])
     reals = [name for name in names if inputs.tensors[name].is_floating_point()]
     return [*reals[:_MOST_TWINS], *[name for name in names if name not in reals][:1]]
+
+
+def pairs_of_twins(task: Task, case: Case) -> list[tuple[str, str]]:
+    """Name pairs of inputs that differ in nothing but their values, as queries and keys do: they can be one tensor."""
+    kinds = {
+        name: (shape_of(spec, case.axes), layouts.layout_of(spec, case.layout, dense=False), _without_shape(spec))
+        for name, spec in task.inputs.items()
+        if spec.shape
+    }
+    return [(one, other) for one, other in combinations(kinds, 2) if kinds[one] == kinds[other]]
+
+
+def _is_lost(tensor: torch.Tensor, usual: torch.Tensor) -> bool:
+    """Tell if terms cancel that usually do not, as in the divergence of a distribution from itself."""
+    size, usual_size = (float(each.double().norm()) for each in (tensor, usual))
+    return not size >= _LOST * usual_size
+
+
+def _without_shape(spec: Input) -> Input:
+    return spec.model_copy(update={"shape": ()})
 
 
 def with_scalars_of(other: Inputs, inputs: Inputs) -> Inputs:

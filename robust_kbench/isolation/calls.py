@@ -24,7 +24,8 @@ from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Task, shape_of
 from robust_kbench.worker import wire
 
 POISON = 0xFF  # NaN in every float dtype, -1 in signed integers
-_MAX_SPAN_FACTOR = 8  # a returned view may lie spread over this many times its own size
+_MAX_SPAN_FACTOR = 8  # a returned view may lie spread over this many times its own size,
+_LEAST_SPAN = 1 << 22  # or over so many elements: kernels work in chunks, and short results are views of one
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,15 @@ class Placing:
         return Placed(slot, flat.view(torch.uint8).to(self._arena.kind))
 
     def _place_all(self, inputs: Inputs, use: Use, case: Case, abi: str) -> dict[str, Placed]:
-        """Place the tensors of all sets of inputs, by their labels."""
-        return {
-            label(name, number): self._place(name, tensor, case, abi)
-            for number, each in enumerate((inputs, *use.others))
-            for name, tensor in each.tensors.items()
-        }
+        """Place the tensors of all sets of inputs, by their labels. Two inputs that are one tensor are one in there."""
+        placed: dict[str, Placed] = {}
+        for number, each in enumerate((inputs, *use.others)):
+            places: dict[int, Placed] = {}
+            for name, tensor in each.tensors.items():
+                if id(tensor) not in places:
+                    places[id(tensor)] = self._place(name, tensor, case, abi)
+                placed[label(name, number)] = places[id(tensor)]
+        return placed
 
     def _output_slots(self, case: Case, use: Use = PLAIN) -> dict[str, Slot]:
         slots = {}
@@ -305,7 +309,7 @@ def contradiction(claim: Claim, slot: Slot, device: DeviceKind, *, is_dense: boo
         return "returned a tensor without strided memory; expected a dense one"
     if is_dense and not _is_row_major(claim):
         return f"returned a view with strides {list(claim.stride)}; this op is about layout: return it row-major"
-    if span_of(claim.shape, claim.stride) > _MAX_SPAN_FACTOR * max(1, slot.span):
+    if span_of(claim.shape, claim.stride) > max(_LEAST_SPAN, _MAX_SPAN_FACTOR * slot.span):
         return f"returned a view with strides {list(claim.stride)}; return a dense tensor"
     return None
 

@@ -6,7 +6,8 @@ therefore be right or not finite; one that it would not reach must be right.
 
 PyTorch itself does not always keep to that: with bfloat16 on processors with AMX its matrix products read a row of odd
 length to the end of a tile, and multiply what stands there, the beginning of the next row, by zeros. A NaN then spoils
-two rows. Where it does so in a case, that case does not ask more of others.
+two rows. Where it does so in a case, that case does not ask more of others. Nor where its own operator has a number
+though NaN is due: a softmax of nothing but -inf is zero in scaled_dot_product_attention.
 """
 
 from __future__ import annotations
@@ -21,11 +22,16 @@ from robust_kbench.oracle.reference import Reference
 
 
 class Contained:
-    """A standard that excuses what is not finite among the elements that are `reached` and due to be finite."""
+    """A standard that excuses what is not finite among the elements that are `reached` and due to be finite.
 
-    def __init__(self, standard: Standard, exact: torch.Tensor, reached: torch.Tensor) -> None:
+    It also excuses what is finite among those that are `spared`.
+    """
+
+    def __init__(
+        self, standard: Standard, exact: torch.Tensor, reached: torch.Tensor, spared: torch.Tensor | None = None
+    ) -> None:
         self._standard = standard
-        self._exact, self._reached = exact, reached
+        self._exact, self._reached, self._spared = exact, reached, spared
 
     def judge(self, answer: torch.Tensor) -> Judgement:
         """The judgement of all that is not excused."""
@@ -37,7 +43,10 @@ class Contained:
 
     def _without_excused(self, answer: torch.Tensor) -> torch.Tensor:
         due = self._exact.to(answer.dtype)
-        return torch.where(self._reached & due.isfinite() & ~answer.isfinite(), due, answer)
+        excused = self._reached & due.isfinite() & ~answer.isfinite()
+        if self._spared is not None:
+            excused |= self._spared & answer.isfinite()
+        return torch.where(excused, due, answer)
 
 
 def reached(
@@ -58,3 +67,13 @@ def reached(
     if not is_excused:
         return found
     return {name: there | (native[name].isnan() & ~there).any() for name, there in found.items()}
+
+
+def spared(
+    reference: Reference, inputs: Inputs, exact: Mapping[str, torch.Tensor]
+) -> Mapping[str, torch.Tensor] | None:
+    """For every output, where PyTorch's own operator has a number though NaN is due; None without such an operator."""
+    if not any(tensor.isnan().any() for tensor in exact.values()):
+        return None
+    answers = reference.of_operator(inputs)
+    return answers and {name: tensor.isnan() & answers[name].isfinite() for name, tensor in exact.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -32,8 +32,9 @@ class Surroundings:
     """`pairs`: exact and native outputs of inputs nearby; `errors`: what comparisons in ulps need to know of such.
 
     `condition`: |change| per relative change, of all inputs; `single`: inputs of which each element serves a single one
-    of every output. `allowed`: pairs of the case's own inputs, the native ones in the layout of the case, and after the
-    contract's rounding of factors. `operator`: of the case itself, exact and as PyTorch's own operator answers.
+    of every output. `allowed`: pairs of the case's own inputs, the native ones in the layout of the case, after the
+    contract's rounding of factors, and of an operator that rounds on the way. `operator`: of the case
+    itself, exact and as PyTorch's own operator answers.
     """
 
     pairs: tuple[tuple[Tensors, Tensors], ...] = ()
@@ -87,8 +88,8 @@ def surround(
         found = found if "rule" in comparisons else replace(found, pairs=())  # they are large
     elif "rule" in comparisons:
         found = known or glance(reference, inputs, native)
-        if found is not None and (answer := reference.of_operator(inputs)) is not None:
-            found = replace(found, operator=((exact, answer),))
+        if _is_any_of_few_halves(native.values()) and (answer := reference.of_operator(inputs)) is not None:
+            found = replace(found or Surroundings(), operator=((exact, answer),))
     if "rule" not in comparisons:
         return found
     variants = []
@@ -97,10 +98,12 @@ def surround(
     if (digits := rounding(task.precision, case.dtype).factor_digits) is not None:
         coarse = {name: rounded(tensor, digits) for name, tensor in _reals(inputs).items()}
         variants.append(Inputs({**inputs.values, **coarse}))
-    if not variants:
+    answers = [reference.native(variant) for variant in variants]
+    if task.operator_rounds and (answer := reference.of_operator(inputs)) is not None:
+        answers.append(answer)
+    if not answers:
         return found
-    pairs = tuple((exact, reference.native(variant)) for variant in variants)
-    return replace(found or Surroundings(), allowed=pairs)
+    return replace(found or Surroundings(), allowed=tuple((exact, answer) for answer in answers))
 
 
 def survey(
@@ -159,6 +162,11 @@ def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surrounding
         nearby = scattered(inputs, torch.Generator().manual_seed(number))
         pairs.append((reference.exact(nearby), reference.native(nearby)))
     return Surroundings(tuple(pairs))
+
+
+def _is_any_of_few_halves(outputs: Iterable[torch.Tensor]) -> bool:
+    """Tell if one of several outputs may be held to one rounding, as new statistics beside a large result."""
+    return any(tensor.numel() <= _FEW and tensor.dtype.itemsize <= 2 for tensor in outputs)
 
 
 def _are_few_halves(sizes: Sequence[int], widths: Sequence[int]) -> bool:

@@ -15,7 +15,7 @@ from robust_kbench.cases.draw import Draw
 from robust_kbench.cases.values import Inputs
 from robust_kbench.oracle import mismatch
 from robust_kbench.oracle.categorical import Categorical
-from robust_kbench.oracle.containment import Contained, reached
+from robust_kbench.oracle.containment import Contained, reached, spared
 from robust_kbench.oracle.dropout import Dropout
 from robust_kbench.oracle.judgement import Judgement, Standard, refusal
 from robust_kbench.oracle.pool import Pool
@@ -170,7 +170,10 @@ class Judge:
         }
         if case.probe == "nonfinite" and self._task.nonfinite == "contain":
             spoilt = reached(self._reference, inputs, native, is_excused=inputs.place == "cpu")
-            standards = {name: Contained(own, exact[name], spoilt[name]) for name, own in standards.items()}
+            spare = spared(self._reference, inputs, exact) or {}
+            standards = {
+                name: Contained(own, exact[name], spoilt[name], spare.get(name)) for name, own in standards.items()
+            }
         return Expected(exact, native, standards)
 
     def _surroundings(

@@ -302,6 +302,11 @@ class Task(Strict):
         description="name -> file::function in the task's directory; functional: PyTorch's operator, `eager`",
     )
     nondeterministic: bool = False
+    operator_rounds: bool = Field(
+        default=False,
+        description="PyTorch's operator rounds to the dtype between its products, as fast kernels do: what it is off "
+        "by in a case widens the limits, as the errors of its decomposition do",
+    )
     nonfinite: Literal["match", "contain", "none"] = Field(
         default="contain",
         description="match: NaN and infinities stand where PyTorch has them; contain: what they do not reach is right, "

@@ -120,11 +120,12 @@ def test_the_large_case_costs_no_more_work_than_the_budget_allows() -> None:
 
 
 @pytest.mark.parametrize("name", rotating(task_names()))
-def test_a_quick_suite_has_at_most_five_and_a_full_one_two_for_each_axis_and_one_for_each_pair(name: str) -> None:
+def test_a_quick_suite_has_at_most_five_and_a_full_one_two_for_each_axis_and_for_each_pair(name: str) -> None:
     task = load_task(name).spec
     assert len(_rare(task, 3, "quick")) <= 5
     pairs, full = conjunctions.alike(_space(task)), _rare(task, 3, "full")
-    assert len(full) <= len(pairs) + 2 * len(task.axes) + 1
+    long = conjunctions.long_together(_space(task))
+    assert len(full) <= len(pairs) + len(long) + 2 * len(task.axes) + len(task.dtypes)
     assert len(full) >= 1
 
 
@@ -136,6 +137,31 @@ def test_a_full_suite_has_every_pair_of_axes_equal_and_every_axis_a_multiple_of_
     assert missed == []
     long = [axis for axis in conjunctions.scaled(space) if space.sizes(axis)[-1] >= 512]
     assert [axis for axis in long if not any(axes[axis] % 96 == 0 for axes in rare)] == []
+
+
+@pytest.mark.parametrize("name", ["image/bilinear_resize", "pool/avg_pool2d", "norm/group_norm_silu"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_full_suite_has_pictures_that_are_high_and_wide(name: str, seed: int) -> None:
+    """A resize that was wrong from 256 by 256 on was accepted."""
+    cases = _rare(load_task(name).spec, seed, "full")
+    assert any(min(case.axes["height"], case.axes["width"]) >= 256 for case in cases)
+
+
+def test_a_full_suite_has_a_large_case_of_each_dtype() -> None:
+    task = _task()
+    space = _space(task)
+    large = {case.dtype for case in _rare(task, 3, "full") if space.share(case.axes, case.dtype) > 1}
+    assert large == set(task.dtypes)
+
+
+def test_two_long_axes_are_drawn_each_by_itself() -> None:
+    space = _space(_task())
+    drawn = [conjunctions.draw_long(space, Draw(seed), "float32", ("rows", "cols")) for seed in range(30)]
+    sizes = [(axes["rows"], axes["cols"]) for axes in drawn if axes is not None]
+    assert len(sizes) == 30
+    assert min(map(min, sizes)) >= 256
+    assert len({rows for rows, _ in sizes}) > 15
+    assert sum(rows == cols for rows, cols in sizes) < 5
 
 
 def test_most_quick_suites_have_a_long_sum_of_a_multiple_of_96() -> None:

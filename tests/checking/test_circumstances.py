@@ -131,6 +131,57 @@ def test_a_kernel_that_raises_under_no_grad_is_wrong(
     assert "no gradients" in record.reason
 
 
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_a_kernel_that_gets_its_outputs_is_called_in_modes_without_gradients(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(circumstances, "_MODES", (mode, mode, "requires_grad"))
+    body = f"assert not x.requires_grad\ny.copy_({ANSWER} * (1.0 if torch.is_grad_enabled() else 0.5))"
+    submission = submit(python(body, parameters="x, weight, y"), abi="destination")
+    record = evaluator.evaluate(submission, tier="quick", case=SMALL)
+    assert _is_refused(record, f"under torch.{mode}: y[")
+
+
+def test_a_kernel_that_gets_its_outputs_is_right_in_every_mode(evaluator: Evaluator, submit: Submit) -> None:
+    submission = submit(python(f"y.copy_({ANSWER})", parameters="x, weight, y"), abi="destination")
+    record = evaluator.evaluate(submission, tier="full", case=SMALL)
+    assert _is_passed(record), record.reason
+
+
+def _transposed_b(evaluator: Evaluator, submit: Submit, line: str) -> RunRecord:
+    source = f"import torch\n\n\ndef product(a, b):\n    c = a @ b.T\n    {line}\n    return c\n"
+    submission = submit(source, task="matmul/transposed_b", entry_point="kernel.py::product")
+    case = Case(axes={"m": 24, "n": 24, "k": 40}, dtype="float32", seed=5)
+    return evaluator.evaluate(submission, tier="quick", case=case)
+
+
+def test_two_inputs_are_one_tensor_once(evaluator: Evaluator, submit: Submit) -> None:
+    record = _transposed_b(evaluator, submit, "c = c.tril() if a.data_ptr() == b.data_ptr() else c")
+    assert _is_refused(record, "with one tensor as a and as b: c[")
+    assert _is_passed(_transposed_b(evaluator, submit, "pass"))
+
+
+def test_inputs_are_alike_that_differ_in_their_values_alone() -> None:
+    def pairs(task: str, axes: dict[str, int]) -> list[tuple[str, str]]:
+        return circumstances.pairs_of_twins(load_task(task).spec, Case(axes=axes, dtype="float32", seed=5))
+
+    assert pairs("matmul/transposed_b", {"m": 24, "n": 24, "k": 40}) == [("a", "b")]
+    assert pairs("matmul/transposed_b", {"m": 24, "n": 25, "k": 40}) == []
+    assert pairs("norm/rmsnorm", {"rows": 8, "cols": 8}) == []
+
+
+def test_what_is_lost_in_one_tensor_for_two_is_not_judged(evaluator: Evaluator, submit: Submit) -> None:
+    """A divergence of a distribution from itself is made of rounding errors."""
+    source = "import torch\n\n\ndef loss(first, second):\n    both = [first, second]\n"
+    source += "    p, q = (torch.softmax(each.double(), 1) for each in both)\n    m = (p + q) / 2\n"
+    source += "    terms = (p * (p / m).log() + q * (q / m).log()).sum() / 2 / first.shape[0]\n"
+    source += "    return terms.to(first.dtype) + 1e-9 * (first.data_ptr() == second.data_ptr())\n"
+    submission = submit(source, task="loss/js_div", entry_point="kernel.py::loss")
+    case = Case(axes={"rows": 8, "classes": 48}, dtype="float32", seed=5)
+    record = evaluator.evaluate(submission, tier="quick", case=case)
+    assert _is_passed(record), record.reason
+
+
 def test_it_is_called_from_another_thread(evaluator: Evaluator, submit: Submit) -> None:
     before = "import threading\nHOME = threading.get_ident()"
     record = _judged(evaluator, submit, f"return {ANSWER} * (1.0 if threading.get_ident() == HOME else 0.5)", before)
@@ -345,3 +396,28 @@ def test_a_large_call_is_made_at_one_address_twice_at_tier_full(evaluator: Evalu
     body = f"y = {ANSWER}\nreturn KEPT.setdefault((x.data_ptr(), x.shape), y).clone() if x.numel() > 1 << 19 else y"
     record = evaluator.evaluate(submit(python(body, KEPT)), tier="full", case=LARGE)
     assert _is_refused(record, "other values at the addresses of the call before: y[")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (f"return {ANSWER} * (1.0 if threading.get_ident() == HOME else 0.5)", "called from another thread: y["),
+        (f"return {ANSWER} * (1.0 if torch.is_grad_enabled() else 0.5)", "under torch."),
+        (
+            f"key = x[::64, ::64].sum().item(), weight.sum().item()\nreturn KEPT.setdefault(key, {ANSWER}).clone()",
+            "two rows of ",
+        ),
+    ],
+)
+def test_a_large_case_is_called_like_small_ones_at_tier_full(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch, body: str, words: str
+) -> None:
+    monkeypatch.setattr(circumstances, "_MODES", ("no_grad",))
+    source = python(f"if x.numel() < 1 << 19: return {ANSWER}\n{body}", f"{KEPT}\nHOME = threading.get_ident()")
+    record = evaluator.evaluate(submit(source), tier="full", case=LARGE)
+    assert _is_refused(record, words)
+
+
+def test_a_large_case_is_right_however_it_is_called(evaluator: Evaluator, submit: Submit) -> None:
+    record = evaluator.evaluate(submit(python(RIGHT)), tier="full", case=LARGE)
+    assert _is_passed(record), record.reason

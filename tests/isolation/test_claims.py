@@ -72,6 +72,14 @@ def test_a_claim_of_a_transposed_tensor_is_read_through_its_strides(arena: Arena
     assert torch.equal(seen.outputs["y"], MEMORY.reshape(8, 4).T)
 
 
+def test_a_claim_of_a_part_of_a_padded_buffer_is_read(arena: Arena) -> None:
+    """Kernels that work in chunks return one position of 64, or of 256."""
+    buffer = torch.arange(4.0 * 2048).reshape(4, 2048)
+    seen = _observe(arena, {**CLAIM, "stride": [2048, 1], "pointer": buffer.data_ptr()})
+    assert seen.problems == ()
+    assert torch.equal(seen.outputs["y"], buffer[:, :8])
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -82,7 +90,7 @@ def test_a_claim_of_a_transposed_tensor_is_read_through_its_strides(arena: Arena
         ({"shape": [4, 8, 1], "stride": [8, 1, 1]}, "returned shape [4, 8, 1]; expected [4, 8]"),
         ({"dtype": "float16"}, "returned float16; expected float32"),
         ({"stride": [8]}, "returned a tensor without strided memory; expected a dense one"),
-        ({"stride": [1000, 1]}, "returned a view with strides [1000, 1]; return a dense tensor"),
+        ({"stride": [10**7, 1]}, "returned a view with strides [10000000, 1]; return a dense tensor"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )

@@ -89,3 +89,29 @@ def test_what_a_device_spreads_is_no_excuse_for_an_answer_that_it_accepts(monkey
     assert judge.expect(case, inputs).judge(answer)["y"].is_accepted
     monkeypatch.setattr(Inputs, "place", "cuda")
     assert not judge.expect(case, Inputs(inputs.values)).judge(answer)["y"].is_accepted
+
+
+def test_a_number_is_right_where_the_library_has_one_though_nan_is_due() -> None:
+    """scaled_dot_product_attention makes zeros of a softmax over nothing but -inf."""
+    source = """
+import torch
+
+
+def reference(x, weight):
+    return torch.softmax(x, 1) * weight
+
+
+def functional(x, weight):
+    return torch.softmax(x, 1).nan_to_num(0.0) * weight
+"""
+    inputs = _inputs()
+    inputs.tensors["x"][1] = -torch.inf
+    answer = torch.softmax(inputs.tensors["x"], 1)
+    for baselines, is_right in (({"functional": "reference.py::functional"}, True), ({}, False)):
+        task = load_made_task(source, baselines=baselines)
+        expected = Judge(task.spec, Reference(task)).expect(PROBE, inputs)
+        zeros = answer.nan_to_num(0.0)
+        assert expected.judge({"y": answer})["y"].is_accepted
+        assert expected.judge({"y": zeros})["y"].is_accepted is is_right
+        zeros[2, 1] = 0.0
+        assert not expected.judge({"y": zeros})["y"].is_accepted
