@@ -418,6 +418,16 @@ def test_a_large_case_is_called_like_small_ones_at_tier_full(
     assert _is_refused(record, words)
 
 
+def test_calls_by_the_thousand_are_of_a_case_that_tells(evaluator: Evaluator, submit: Submit) -> None:
+    """A rectifier that was none once in a thousand calls passed where the smallest case had one positive element."""
+    source = "import torch\n\nCALLS = []\n\n\ndef relu(x):\n    CALLS.append(1)\n"
+    source += "    return x.clone() if len(CALLS) % 100 == 0 and x.numel() < 1000 else torch.relu(x)\n"
+    submission = submit(source, task="activation/relu", entry_point="kernel.py::relu")
+    case = Case(axes={"rows": 8, "cols": 40}, dtype="float32", distribution="uniform", seed=5)
+    record = evaluator.evaluate(submission, tier="full", case=case)
+    assert _is_refused(record, "in a burst of ")
+
+
 def test_a_large_case_is_right_however_it_is_called(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(python(RIGHT)), tier="full", case=LARGE)
     assert _is_passed(record), record.reason

@@ -189,3 +189,33 @@ def test_a_large_elementwise_op_is_known_by_one_more_evaluation(monkeypatch: pyt
     alone = _evaluations("def reference(x, weight):\n    return (x * weight)[:, 0].exp()\n", x, monkeypatch)
     summed = _evaluations("def reference(x, weight):\n    return (x * weight).sum(1)\n", x, monkeypatch)
     assert summed - alone == 20 + 2  # binary digits of a row's and of a column's index
+
+
+def test_small_statistics_beside_a_large_result_are_excused_as_the_operator_errs() -> None:
+    """PyTorch's own batch normalisation was refused in bfloat16 where its result had more than 4,096 elements."""
+    task = load_task("norm/batch_norm_training")
+    reference = Reference(task)
+    axes = {"batch": 2, "channels": 32, "height": 1, "width": 65}
+    case = make_case(axes=axes, dtype="bfloat16", seed=11)
+    inputs = make_inputs(task.spec, case)
+    answer = reference.of_operator(inputs)
+    assert answer is not None
+    found = surround(task.spec, case, reference, inputs, reference.exact(inputs), reference.native(inputs))
+    assert found is not None
+    assert (len(found.pairs), len(found.operator)) == (0, 1)
+    judgements = Judge(task.spec, reference).expect(case, inputs).judge(answer)
+    assert all(judgement.is_accepted for judgement in judgements.values())
+
+
+def test_an_operator_that_rounds_on_the_way_widens_the_limits_of_tasks_that_say_so() -> None:
+    task = load_task("attention/causal_backward")
+    reference = Reference(task)
+    case = make_case(axes={"batch": 2, "heads": 2, "length": 23, "head_dim": 17}, dtype="float16", seed=11)
+    inputs = make_inputs(task.spec, case)
+    exact, native = reference.exact(inputs), reference.native(inputs)
+    counts = []
+    for rounds in (True, False):
+        spec = task.spec.model_copy(update={"operator_rounds": rounds})
+        found = surround(spec, case, reference, inputs, exact, native)
+        counts.append(len(found.allowed) if found else 0)
+    assert counts[0] == counts[1] + 1
