@@ -6,7 +6,8 @@ that writes into an answer which it has handed out; that is right only after a p
 thread that has loaded it, or nearly always.
 How it is detected: other values at the addresses of the call before, and nearly the same values; bursts of calls on two
 sets of inputs, whose answers are looked at when all are there; `no_grad`, `inference_mode`, inputs that require
-gradients; another thread, another stream, a pause; one tensor as two inputs. Each answer is judged like any other.
+gradients; another thread, another stream, a pause; one tensor as two inputs, and inputs of different layouts. Each
+answer is judged like any other.
 What it lets through: a kernel that raises in inference mode, or where inputs require gradients, as one does that calls
 autograd, or NumPy. A kernel that returns one buffer of its own again and again is told of, and judged by its latest
 answer. Calls of other shapes in between; answers of large calls that are changed later; a ring of more buffers than a
@@ -97,6 +98,7 @@ class Circumstances:
             (self._steps, chosen),
             (self._long_bursts, list(self._choose_small(cases))),
             (self._twice_the_same, list(self._choose_with_twins(cases, seed))),
+            (self._in_two_layouts, list(self._choose_laid_out(cases, seed))),
             (self._of_large, large),
             (self._rested, chosen),
             # The last, as a buffer that a kernel keeps may require gradients from then on.
@@ -139,6 +141,25 @@ class Circumstances:
         dtype = max(self.contestant.built, key=ITEMSIZE.__getitem__)
         if fit := [case for case in self._fit(cases, dtype) if pairs_of_twins(self.task, case)]:
             yield Draw(seed, "twins").choice(fit)
+
+    def _choose_laid_out(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
+        """Choose a case of each layout that several inputs can take; of one layout at tier quick."""
+        fit = [
+            case for dtype in self.contestant.built for case in self._fit(cases, dtype) if min(case.axes.values()) > 1
+        ]
+        found: dict[str, list[Case]] = {}
+        for case in fit:
+            if len(self._laid_out(case)) > 1:
+                found.setdefault(case.layout, []).append(case)
+        draw = Draw(seed, "two layouts")
+        for layout in draw.shuffled(sorted(found))[: 1 if self.tier == "quick" else None]:
+            yield draw.choice(found[layout])
+
+    def _laid_out(self, case: Case) -> list[str]:
+        """Name the inputs of a case that do not lie contiguous."""
+        dense = self.contestant.abi == "c"
+        ways = {name: layouts.layout_of(spec, case.layout, dense=dense) for name, spec in self.task.inputs.items()}
+        return [name for name, way in ways.items() if way not in ("contiguous", "offset", "expanded")]
 
     def _is_large(self, case: Case) -> bool:
         return _MOST_BYTES < case_footprint(self.task, case) <= _LARGE_BYTES
@@ -197,6 +218,16 @@ class Circumstances:
         usual, found = self.judge.usual(case, inputs), self.judge.usual(case, same)
         if not any(_is_lost(found[name], tensor) for name, tensor in usual.items()):
             yield Step(f"with one tensor as {one} and as {other}", same)
+
+    def _in_two_layouts(self, case: Case) -> Iterator[Step]:
+        """Lay out one input as the case says and the others not, and the other way round, as in x @ w.T."""
+        draw = Draw(case.seed, "two layouts")
+        names = self._laid_out(case)
+        one = draw.choice(names)
+        others = [name for name in names if name != one]
+        for dense in ([one], others):
+            words = f"with {' and '.join(dense)} contiguous beside what is {case.layout}"
+            yield Step(words, self._anew(case, draw), Use(dense=frozenset(dense)))
 
     def _of_large(self, case: Case) -> Iterator[Step]:
         """Call a large case as the small ones are called, but for bursts."""

@@ -21,7 +21,8 @@ class Use:
     `others`: further sets of inputs beside the first; `order`: the number of the set for each call of the burst.
     `mode`: PyTorch's, for kernels in Python; with "requires_grad" the real inputs ask for gradients. `in_thread`: not
     from the thread that has loaded the kernel. `on_stream`: on a CUDA device, not on the default stream. `same_place`:
-    at the addresses of the call before, which needed as much room.
+    at the addresses of the call before, which needed as much room. `dense`: inputs that are contiguous, whatever the
+    layout of the others.
     """
 
     others: tuple[Inputs, ...] = ()
@@ -30,11 +31,12 @@ class Use:
     in_thread: bool = False
     on_stream: bool = False
     same_place: bool = False
+    dense: frozenset[str] = frozenset()
 
     @property
     def is_plain(self) -> bool:
         """Tell if the worker makes an ordinary call."""
-        return replace(self, same_place=False) == PLAIN
+        return replace(self, same_place=False, dense=frozenset()) == PLAIN
 
     @property
     def room(self) -> int:

@@ -17,7 +17,8 @@ from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.calling import open_arena
 from robust_kbench.registry import load_task
 from robust_kbench.schema.case import Case
-from robust_kbench.schema.record import RunRecord
+from robust_kbench.schema.record import RunRecord, Tier
+from robust_kbench.schema.task import Layout
 
 SMALL = Case(axes={"rows": 8, "cols": 48}, dtype="float32", seed=5)
 LARGE = Case(axes={"rows": 512, "cols": 2048}, dtype="float32", seed=5)
@@ -153,6 +154,24 @@ def _transposed_b(evaluator: Evaluator, submit: Submit, line: str) -> RunRecord:
     submission = submit(source, task="matmul/transposed_b", entry_point="kernel.py::product")
     case = Case(axes={"m": 24, "n": 24, "k": 40}, dtype="float32", seed=5)
     return evaluator.evaluate(submission, tier="quick", case=case)
+
+
+@pytest.mark.parametrize("layout", ["transposed", "strided", "pitched"])
+@pytest.mark.parametrize("tier", ["quick", "full"])
+def test_one_input_is_contiguous_and_another_is_not(
+    evaluator: Evaluator, submit: Submit, layout: Layout, tier: Tier
+) -> None:
+    """As in x @ w.T: a kernel passed that takes the strides of its first input for those of all."""
+    case = Case(axes={"rows": 24, "cols": 32}, dtype="float32", layout=layout, seed=5)
+    wrong = "up = up.as_strided(up.shape, gate.stride()) if gate.is_contiguous() else up"
+    for line, status in ((wrong, "incorrect"), ("pass", "passed")):
+        source = f"import torch\n\n\ndef swiglu(gate, up):\n    {line}\n"
+        source += "    return torch.nn.functional.silu(gate) * up\n"
+        submission = submit(source, task="activation/swiglu", entry_point="kernel.py::swiglu")
+        record = evaluator.evaluate(submission, tier=tier, case=case)
+        assert record.status == status, record.reason
+        if status == "incorrect":
+            assert _is_refused(record, f"with gate contiguous beside what is {layout}: y[")
 
 
 def test_two_inputs_are_one_tensor_once(evaluator: Evaluator, submit: Submit) -> None:
