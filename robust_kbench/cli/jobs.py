@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from robust_kbench import machine_lock, side_by_side
 from robust_kbench.building import Building
+from robust_kbench.cli import interrupts
 from robust_kbench.cli.bars import bar
 from robust_kbench.cli.collect import Job
 from robust_kbench.contestant import Contestant
@@ -51,7 +52,8 @@ def run(
         pool.close()
         yield from _run_parallel(jobs, device, tier, seed, case, parallel)
         return
-    from robust_kbench.evaluate import Evaluator
+    with interrupts.heeded():
+        from robust_kbench.evaluate import Evaluator
 
     with Evaluator(device, pool, building) as evaluator:
         for number, job in enumerate(jobs, start=1):
