@@ -41,6 +41,7 @@ def next_one(evaluator: Evaluator, submit: Submit) -> Iterator[None]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """One second is long enough for kernels that never end."""
     monkeypatch.setattr(checking, "CASE_TIMEOUT_S", {"native": 1.0})
+    monkeypatch.setattr(checking, "IMPORTING_TIMEOUT_S", 1.0)
     monkeypatch.setattr(contestant, "LOAD_TIMEOUT_S", 1.0)
 
 

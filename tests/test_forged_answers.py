@@ -35,6 +35,7 @@ def next_one(evaluator: Evaluator, submit: Submit) -> Iterator[None]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """One second is long enough for kernels that never end."""
     monkeypatch.setattr(checking, "CASE_TIMEOUT_S", {"native": 1.0})
+    monkeypatch.setattr(checking, "IMPORTING_TIMEOUT_S", 1.0)
 
 
 def test_a_forged_record_beside_the_source_is_a_file_of_the_worker_alone(evaluator: Evaluator, submit: Submit) -> None:
