@@ -17,7 +17,7 @@ _LEAST, _MOST = 2, 1000
 
 @dataclass(frozen=True)
 class Budget:
-    """How much one checked case may cost, and how many there are."""
+    """Limits of what one checked case costs, and the number of cases."""
 
     cases: int
     """Drawn cases. Those below come on top of them, and so do the task's pinned cases."""
@@ -66,11 +66,11 @@ class Space:
         return sizes[1:] if sizes[0] == 0 else sizes
 
     def admits(self, axes: Mapping[str, int], dtype: str) -> bool:
-        """Whether `axes` is a case of the task without empty tensors that costs no more than the budget allows."""
+        """Tell if `axes` is a case of the task without empty tensors that costs no more than the budget allows."""
         return self.task.misfit(axes) is None and not self._is_empty(axes) and self.affords(axes, dtype)
 
     def affords(self, axes: Mapping[str, int], dtype: str) -> bool:
-        """Whether the tensors and the work of a case are within the budget; its tensors may be empty.
+        """Tell if the tensors and the work of a case are within the budget; its tensors may be empty.
 
         A task whose smallest cases are beyond it, such as a whole network, has those, unless it is a thousand times.
         """
@@ -81,13 +81,13 @@ class Space:
         )
 
     def share(self, axes: Mapping[str, int], dtype: str) -> float:
-        """How much of the budget a case takes: of its elements or of its work, whichever is more."""
+        """Share of the budget that a case takes: of its elements or of its work, whichever is more."""
         elements, flops = self._price(axes, dtype)
         return max(elements / self.budget.elements, flops / self.budget.flops)
 
     @cached_property
     def _least(self) -> tuple[int, int]:
-        """What the case costs in which every axis is as small as it can be; nothing, where there is no such case."""
+        """Cost of the case in which every axis is as small as it can be; nothing, where there is no such case."""
         axes = {name: next(iter(self.sizes(name)), 0) for name in self.task.axes}
         return self._price(axes, self.dtypes[0]) if self.task.misfit(axes) is None else (0, 0)
 

@@ -52,13 +52,14 @@ _BURSTS: dict[Tier, int] = {"quick": 0, "full": 128, "final": 128}
 """Long ones of small cases, over all dtypes: 6,000 calls, in which 99 of 100 kernels are found that are wrong once in a
 thousand. On a CUDA device, where a burst takes 30 ms, half as many: 19 of 20."""
 _TELLING = 256
-"""Elements of all tensors of a call."""
+"""Elements of all tensors of a call: with fewer of them a wrong answer may be right by chance."""
 _MOST_BURST_S, _MOST_LONG_BURSTS_S = 2.0, 10.0
 """Slow kernels are called less often: the time limit of a burst is that of a call."""
 _AT_ONE_ADDRESS: dict[Tier, tuple[int, int]] = {"quick": (4, 8), "full": (8, 16), "final": (8, 16)}
 """Calls in a row, each with other values: between these numbers."""
 _PAUSE_S = 0.5
 _LOST = 2.0**-10
+"""Of the usual size of a result: a smaller one is what is left where terms cancel."""
 _MOST_TWINS = 3
 """Real inputs of which a near twin is made."""
 
@@ -246,7 +247,9 @@ class Circumstances:
         What gets its outputs passed has no gradients to hand on: its inputs never ask for them.
         """
         draw = Draw(case.seed, "modes")
-        known = {"value": _MODES, "torch": _MODES, "destination": _MODES[:2]}.get(self.contestant.abi, ())
+        abi = self.contestant.abi
+        gives_results = abi in ("value", "torch")
+        known = [mode for mode in _MODES if gives_results or (abi == "destination" and mode != "requires_grad")]
         is_once = self.tier == "quick" or self._is_large(case)
         for mode in [draw.choice(known)] if known and is_once else known:
             yield Step(_words_of(mode), self._anew(case, draw), Use(mode=mode))

@@ -1,4 +1,4 @@
-"""What a NaN or an infinity among the inputs may spoil, and what it may not.
+"""Bounds of what a NaN or an infinity among the inputs may spoil.
 
 An infinity often cancels, in the reference as in a kernel, but not in the same order: 1 / inf is a zero, inf / inf is
 not, and the rectifier of either is a number. An element that a NaN in the place of every infinity would reach may
@@ -7,7 +7,8 @@ therefore be right or not finite; one that it would not reach must be right.
 PyTorch itself does not always keep to that: with bfloat16 on processors with AMX its matrix products read a row of odd
 length to the end of a tile, and multiply what stands there, the beginning of the next row, by zeros. A NaN then spoils
 two rows. Where it does so in a case, that case does not ask more of others. Nor where its own operator has a number
-though NaN is due: a softmax of nothing but -inf is zero in scaled_dot_product_attention.
+though NaN is due: a softmax of nothing but -inf is zero in scaled_dot_product_attention. What a device's libraries do
+is no excuse either way.
 """
 
 from __future__ import annotations
@@ -69,11 +70,9 @@ def reached(
     return {name: there | (native[name].isnan() & ~there).any() for name, there in found.items()}
 
 
-def spared(
-    reference: Reference, inputs: Inputs, exact: Mapping[str, torch.Tensor]
-) -> Mapping[str, torch.Tensor] | None:
-    """For every output, where PyTorch's own operator has a number though NaN is due; None without such an operator."""
+def spared(reference: Reference, inputs: Inputs, exact: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+    """Find for every output where PyTorch's own operator has a number though NaN is due. Empty where there is none."""
     if not any(tensor.isnan().any() for tensor in exact.values()):
-        return None
-    answers = reference.of_operator(inputs)
-    return answers and {name: tensor.isnan() & answers[name].isfinite() for name, tensor in exact.items()}
+        return {}
+    answers = reference.of_operator(inputs) or {}
+    return {name: exact[name].isnan() & answer.isfinite() for name, answer in answers.items()}

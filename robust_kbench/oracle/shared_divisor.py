@@ -56,14 +56,14 @@ class SharedDivisor:
 
     @cached_property
     def _slack(self) -> float:
-        """How many limits are allowed: more than one where PyTorch is off by as much."""
+        """Limits that are allowed: more than one where PyTorch is off by as much."""
         return 1.0 if self._native is None else max(1.0, _EXCUSED * self._worst(self._native))
 
     def _worst(self, answer: torch.Tensor) -> float:
         return float(self._apart(answer).amax()) if answer.numel() else 0.0
 
     def _apart(self, answer: torch.Tensor) -> torch.Tensor:
-        """Of each element, in limits; zero where nothing can be said."""
+        """Distance of each element from its row's median, in limits; zero where nothing can be said."""
         error = answer.double().sub_(self._exact).div_(self._exact).clamp_(-_FAR, _FAR).float()
         middle = torch.where(self._limit.isfinite(), error, torch.nan).nanmedian(-1, keepdim=True).values
         return error.sub_(middle).div_(1.0 + middle).abs_().div_(self._limit).nan_to_num_(0.0, 0.0, 0.0)

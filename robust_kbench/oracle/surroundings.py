@@ -33,8 +33,8 @@ class Surroundings:
 
     `condition`: |change| per relative change, of all inputs; `single`: inputs of which each element serves a single one
     of every output. `allowed`: pairs of the case's own inputs, the native ones in the layout of the case, after the
-    contract's rounding of factors, and of an operator that rounds on the way. `operator`: of the case
-    itself, exact and as PyTorch's own operator answers.
+    contract's rounding of factors, and of an operator that rounds on the way. `operator`: of the case itself, exact and
+    as PyTorch's own operator answers.
     """
 
     pairs: tuple[tuple[Tensors, Tensors], ...] = ()
@@ -54,7 +54,7 @@ class Surroundings:
 
 
 def are_dear(task: Task, case: Case) -> bool:
-    """Whether `surround` evaluates the reference at neighbours of a case: that takes several times as long as at it."""
+    """Tell if `surround` evaluates the reference at neighbours of a case, which takes several times as long."""
     comparisons = set(map(task.comparison_of, task.outputs.values()))
     outputs = task.outputs.values()
     sizes = [math.prod(shape_of(spec, case.axes)) for spec in outputs]
@@ -75,7 +75,7 @@ def surround(
     *,
     is_conditioned: bool = True,
 ) -> Surroundings | None:
-    """What the comparisons of the task need in `case`; None where that is nothing.
+    """Gather what the comparisons of the task need in `case`; None where that is nothing.
 
     `known`: those of a case that is alike, in which PyTorch errs alike. `is_conditioned`: whether the condition counts.
     PyTorch also errs as it does on the layout of the case, for which it may have other code. In ulps its own code for

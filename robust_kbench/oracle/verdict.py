@@ -170,7 +170,7 @@ class Judge:
         }
         if case.probe == "nonfinite" and self._task.nonfinite == "contain":
             spoilt = reached(self._reference, inputs, native, is_excused=inputs.place == "cpu")
-            spare = spared(self._reference, inputs, exact) or {}
+            spare = spared(self._reference, inputs, exact) if inputs.place == "cpu" else {}
             standards = {
                 name: Contained(own, exact[name], spoilt[name], spare.get(name)) for name, own in standards.items()
             }

@@ -136,7 +136,7 @@ def test_a_kernel_that_raises_under_no_grad_is_wrong(
 def test_a_kernel_that_gets_its_outputs_is_called_in_modes_without_gradients(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr(circumstances, "_MODES", (mode, mode, "requires_grad"))
+    monkeypatch.setattr(circumstances, "_MODES", (mode, "requires_grad"))
     body = f"assert not x.requires_grad\ny.copy_({ANSWER} * (1.0 if torch.is_grad_enabled() else 0.5))"
     submission = submit(python(body, parameters="x, weight, y"), abi="destination")
     record = evaluator.evaluate(submission, tier="quick", case=SMALL)
@@ -189,16 +189,20 @@ def test_inputs_are_alike_that_differ_in_their_values_alone() -> None:
     assert pairs("norm/rmsnorm", {"rows": 8, "cols": 8}) == []
 
 
-def test_what_is_lost_in_one_tensor_for_two_is_not_judged(evaluator: Evaluator, submit: Submit) -> None:
+@pytest.mark.parametrize(("lost", "status"), [(circumstances._LOST, "passed"), (0.0, "incorrect")])
+def test_what_is_lost_in_one_tensor_for_two_is_not_judged(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch, lost: float, status: str
+) -> None:
     """A divergence of a distribution from itself is made of rounding errors."""
+    monkeypatch.setattr(circumstances, "_LOST", lost)
     source = "import torch\n\n\ndef loss(first, second):\n    both = [first, second]\n"
     source += "    p, q = (torch.softmax(each.double(), 1) for each in both)\n    m = (p + q) / 2\n"
     source += "    terms = (p * (p / m).log() + q * (q / m).log()).sum() / 2 / first.shape[0]\n"
-    source += "    return terms.to(first.dtype) + 1e-9 * (first.data_ptr() == second.data_ptr())\n"
+    source += "    return terms.to(first.dtype) + 1e-3 * (first.data_ptr() == second.data_ptr())\n"
     submission = submit(source, task="loss/js_div", entry_point="kernel.py::loss")
     case = Case(axes={"rows": 8, "classes": 48}, dtype="float32", seed=5)
     record = evaluator.evaluate(submission, tier="quick", case=case)
-    assert _is_passed(record), record.reason
+    assert record.status == status, record.reason
 
 
 def test_it_is_called_from_another_thread(evaluator: Evaluator, submit: Submit) -> None:
@@ -412,9 +416,12 @@ def sgd_momentum_step(param, grad, momentum_buffer, lr, momentum, weight_decay):
 
 
 def test_a_large_call_is_made_at_one_address_twice_at_tier_full(evaluator: Evaluator, submit: Submit) -> None:
-    body = f"y = {ANSWER}\nreturn KEPT.setdefault((x.data_ptr(), x.shape), y).clone() if x.numel() > 1 << 19 else y"
+    """The kernel knows the address of the call before alone: older ones may come again by chance."""
+    body = f"y, last = {ANSWER}, KEPT.get('last')\nKEPT['last'] = (x.data_ptr(), x.shape, y)\n"
+    body += "is_stale = x.numel() > 1 << 19 and last and last[:2] == (x.data_ptr(), x.shape)\n"
+    body += "return last[2].clone() if is_stale else y"
     record = evaluator.evaluate(submit(python(body, KEPT)), tier="full", case=LARGE)
-    assert record.status == "incorrect", record.reason  # sometimes an earlier call has the address of another
+    assert _is_refused(record, "other values at the addresses of the call before: y[")
 
 
 @pytest.mark.parametrize(
