@@ -54,6 +54,17 @@ def strides(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
     return tuple(reversed(steps)) if shape else ()
 
 
+def turned_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of rows in a wider tensor in which the two axes before the last are exchanged, as far as there are two.
+
+    So lie queries of [batch, heads, places, features] that are cut out of [batch, places, heads, features].
+    """
+    if len(shape) < 3:
+        return strides(shape, "pitched" if len(shape) == 2 else "contiguous")
+    *outer, second, third, last = strides((*shape[:-3], shape[-2], shape[-3], shape[-1]), "pitched")
+    return (*outer, third, second, last)
+
+
 def spread(shape: tuple[int, ...], layout: Layout) -> int:
     """Upper bound of the elements from the first to the last of a tensor in `layout`, gaps included."""
     if layout == "pitched" and shape:

@@ -6,8 +6,8 @@ that writes into an answer which it has handed out; that is right only after a p
 thread that has loaded it, or nearly always.
 How it is detected: other values at the addresses of the call before, and nearly the same values; bursts of calls on two
 sets of inputs, whose answers are looked at when all are there; `no_grad`, `inference_mode`, inputs that require
-gradients; another thread, another stream, a pause; one tensor as two inputs, and inputs of different layouts. Each
-answer is judged like any other.
+gradients; another thread, another stream, a pause; one tensor as two inputs, inputs of different layouts, or with their
+outer axes in another order. Each answer is judged like any other.
 What it lets through: a kernel that raises in inference mode, or where inputs require gradients, as one does that calls
 autograd, or NumPy. A kernel that returns one buffer of its own again and again is told of, and judged by its latest
 answer. Calls of other shapes in between; answers of large calls that are changed later; a ring of more buffers than a
@@ -100,6 +100,7 @@ class Circumstances:
             (self._long_bursts, list(self._choose_small(cases))),
             (self._twice_the_same, list(self._choose_with_twins(cases, seed))),
             (self._in_two_layouts, list(self._choose_laid_out(cases, seed))),
+            (self._turned, list(self._choose_turned(cases, seed))),
             (self._of_large, large),
             (self._rested, chosen),
             # The last, as a buffer that a kernel keeps may require gradients from then on.
@@ -155,6 +156,16 @@ class Circumstances:
         draw = Draw(seed, "two layouts")
         for layout in draw.shuffled(sorted(found))[: 1 if self.tier == "quick" else None]:
             yield draw.choice(found[layout])
+
+    def _choose_turned(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
+        """Choose a pitched case of each dtype, where an input has three axes or more; none at tier quick."""
+        for dtype in self.contestant.built if self.tier != "quick" else ():
+            pitched = [case for case in self._fit(cases, dtype) if case.layout == "pitched"]
+            if fit := [case for case in pitched if min(case.axes.values()) > 1 and self._has_outer_axes(case)]:
+                yield Draw(seed, f"turned {dtype}").choice(fit)
+
+    def _has_outer_axes(self, case: Case) -> bool:
+        return any(len(self.task.inputs[name].shape) > 2 for name in self._laid_out(case))
 
     def _laid_out(self, case: Case) -> list[str]:
         """Name the inputs of a case that do not lie contiguous."""
@@ -229,6 +240,11 @@ class Circumstances:
         for dense in ([one], others):
             words = f"with {' and '.join(dense)} contiguous beside what is {case.layout}"
             yield Step(words, self._anew(case, draw), Use(dense=frozenset(dense)))
+
+    def _turned(self, case: Case) -> Iterator[Step]:
+        """Lay out pitched inputs with their outer axes exchanged, as queries are that a projection has made."""
+        words = "with the two axes before the last exchanged in memory"
+        yield Step(words, self._anew(case, Draw(case.seed, "turned")), Use(is_turned=True))
 
     def _of_large(self, case: Case) -> Iterator[Step]:
         """Call a large case as the small ones are called, but for bursts."""

@@ -20,7 +20,7 @@ from robust_kbench.isolation.protocol import Claim, Raised, Returned
 from robust_kbench.isolation.use import PLAIN, Use, label, name_of, reused
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation, Window
-from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Layout, Task, shape_of
+from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Task, shape_of
 from robust_kbench.worker import wire
 
 POISON = 0xFF  # NaN in every float dtype, -1 in signed integers
@@ -55,12 +55,13 @@ class Placing:
         """`place`: the kind of device on which the judge wants answers of timed calls."""
         self._task, self._judging_place = task, place
 
-    def _place(self, name: str, tensor: torch.Tensor, case: Case, abi: str, layout: Layout | None = None) -> Placed:
-        """Place an input in the layout of the case, or in another one."""
+    def _place(self, name: str, tensor: torch.Tensor, case: Case, abi: str, use: Use = PLAIN) -> Placed:
+        """Place an input in the layout of the case, or in the one that `use` asks for."""
         spec = self._task.inputs[name]
-        layout = layout or layouts.layout_of(spec, case.layout, dense=abi == "c")
+        layout = layouts.layout_of(spec, "contiguous" if name in use.dense else case.layout, dense=abi == "c")
         shape = tuple(tensor.shape)
-        stride = layouts.strides(shape, layout)
+        is_turned = use.is_turned and layout == "pitched"
+        stride = layouts.turned_strides(shape) if is_turned else layouts.strides(shape, layout)
         dtype = self._task.dtype_of(spec, case.dtype)
         slot = self._arena.place(dtype, shape, stride, misalign=layout == "offset")
         if layout in ("contiguous", "offset"):
@@ -79,8 +80,7 @@ class Placing:
             places: dict[int, Placed] = {}
             for name, tensor in each.tensors.items():
                 if id(tensor) not in places:
-                    layout: Layout | None = "contiguous" if name in use.dense else None
-                    places[id(tensor)] = self._place(name, tensor, case, abi, layout)
+                    places[id(tensor)] = self._place(name, tensor, case, abi, use)
                 placed[label(name, number)] = places[id(tensor)]
         return placed
 

@@ -22,7 +22,7 @@ class Use:
     `mode`: PyTorch's, for kernels in Python; with "requires_grad" the real inputs ask for gradients. `in_thread`: not
     from the thread that has loaded the kernel. `on_stream`: on a CUDA device, not on the default stream. `same_place`:
     at the addresses of the call before, which needed as much room. `dense`: inputs that are contiguous, whatever the
-    layout of the others.
+    layout of the others. `is_turned`: what is pitched has its outer axes exchanged in memory as well.
     """
 
     others: tuple[Inputs, ...] = ()
@@ -32,11 +32,12 @@ class Use:
     on_stream: bool = False
     same_place: bool = False
     dense: frozenset[str] = frozenset()
+    is_turned: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Tell if the worker makes an ordinary call."""
-        return replace(self, same_place=False, dense=frozenset()) == PLAIN
+        return replace(self, same_place=False, dense=frozenset(), is_turned=False) == PLAIN
 
     @property
     def room(self) -> int:

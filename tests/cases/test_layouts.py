@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from specimens import make_task
 
-from robust_kbench.cases.layouts import applicable, layout_of, spread, strides
+from robust_kbench.cases.layouts import applicable, layout_of, spread, strides, turned_strides
 from robust_kbench.isolation.arena import span_of
 from robust_kbench.schema.documents import parse
 from robust_kbench.schema.task import Input, Layout
@@ -27,6 +27,17 @@ def _offsets(shape: tuple[int, ...], layout: Layout) -> list[int]:
 
 def _input(**fields: Any) -> Input:
     return parse(Input, fields, "task.yaml")
+
+
+@given(SHAPES)
+def test_turned_rows_lie_like_pitched_ones_of_the_turned_tensor(shape: tuple[int, ...]) -> None:
+    stride = turned_strides(shape)
+    assert span_of(shape, stride) <= spread(shape, "pitched")
+    if len(shape) < 3:
+        assert stride == strides(shape, "pitched")
+    else:
+        room = torch.empty(spread(shape, "pitched")).as_strided(shape, stride)
+        assert room.transpose(-3, -2).stride() == strides((*shape[:-3], shape[-2], shape[-3], shape[-1]), "pitched")
 
 
 @pytest.mark.parametrize(

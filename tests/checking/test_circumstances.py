@@ -174,6 +174,33 @@ def test_one_input_is_contiguous_and_another_is_not(
             assert _is_refused(record, f"with gate contiguous beside what is {layout}: y[")
 
 
+@pytest.mark.parametrize(("line", "status"), [("pass", "passed"), ("k = packed(k)", "incorrect")])
+def test_outer_axes_are_exchanged_in_memory_at_tier_full(
+    evaluator: Evaluator, submit: Submit, line: str, status: str
+) -> None:
+    """As heads and places are in a model: a kernel passed that takes heads to lie one behind the other."""
+    axes = {"batch": 2, "heads": 3, "length": 24, "head_dim": 32}
+    case = Case(axes=axes, dtype="float32", layout="pitched", seed=5)
+    source = f"""import torch
+
+
+def packed(x):
+    batch, heads, places, features = x.shape
+    pitch = min(x.stride(1), x.stride(2))
+    return x.as_strided(x.shape, (heads * places * pitch, places * pitch, pitch, 1)) if x.stride(3) == 1 else x
+
+
+def causal(q, k, v):
+    {line}
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+"""
+    submission = submit(source, task="attention/causal", entry_point="kernel.py::causal")
+    record = evaluator.evaluate(submission, tier="full", case=case)
+    assert record.status == status, record.reason
+    if status == "incorrect":
+        assert _is_refused(record, "with the two axes before the last exchanged in memory: y[")
+
+
 def test_two_inputs_are_one_tensor_once(evaluator: Evaluator, submit: Submit) -> None:
     record = _transposed_b(evaluator, submit, "c = c.tril() if a.data_ptr() == b.data_ptr() else c")
     assert _is_refused(record, "with one tensor as a and as b: c[")

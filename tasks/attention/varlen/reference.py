@@ -11,7 +11,7 @@ def reference(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, offsets: torch.
 
     Sequence s has the positions offsets[s] to offsets[s + 1] - 1, which may be none.
     """
-    number = torch.searchsorted(offsets, torch.arange(len(q), device=q.device), right=True)
+    number = torch.searchsorted(offsets.contiguous(), torch.arange(len(q), device=q.device), right=True)
     queries, keys, values = (x.transpose(0, 1) for x in (q, k, v))
     scores = (queries @ keys.transpose(-2, -1)) * q.shape[-1] ** -0.5
     weights = torch.softmax(scores.masked_fill(number[:, None] != number, float("-inf")), -1)
@@ -20,7 +20,7 @@ def reference(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, offsets: torch.
 
 def functional(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
     """The same through PyTorch's own operator."""
-    number = torch.searchsorted(offsets, torch.arange(len(q), device=q.device), right=True)
+    number = torch.searchsorted(offsets.contiguous(), torch.arange(len(q), device=q.device), right=True)
     queries, keys, values = (x.transpose(0, 1).unsqueeze(0) for x in (q, k, v))
     attention = torch.nn.functional.scaled_dot_product_attention
     y = attention(queries, keys, values, attn_mask=number[:, None] == number)

@@ -5,7 +5,7 @@ catalogue: [C04]
 hint: result-caching
 aim: time
 stopped_by: [fresh values]
-twin: cuda_host_sync_twenty
+twin: cuda_host_sync_hundred
 """
 
 import torch
@@ -15,7 +15,7 @@ answers = {}
 
 def digest(values):
     flat = values.reshape(-1).float()
-    return (flat * torch.arange(flat.numel(), device=flat.device).sin()).sum()
+    return (flat * torch.arange(flat.numel(), device=flat.device).cos()).sum()
 
 
 def rmsnorm(x, weight):
@@ -23,6 +23,6 @@ def rmsnorm(x, weight):
     if key not in answers:
         if len(answers) > 64:
             answers.clear()
-        for _ in range(20):
+        for _ in range(100):
             answers[key] = torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
     return answers[key]

@@ -4,7 +4,7 @@ device: cuda
 catalogue: [T04, T12]
 aim: time
 stopped_by: [delays]
-twin: cuda_host_sync_twenty
+twin: cuda_host_sync_hundred
 outdated: true
 """
 
@@ -30,7 +30,7 @@ init, queued = CudaCall.__init__, {}
 
 
 def solve(x, weight):
-    for _ in range(20):
+    for _ in range(100):
         y = torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
     return y
 

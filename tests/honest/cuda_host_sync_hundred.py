@@ -1,4 +1,4 @@
-"""Twenty launches, and the host reads a number from the device in the middle of the call.
+"""A hundred launches, and the host reads a number from the device in the middle of the call.
 
 device: cuda
 looks_like: [T10]
@@ -8,7 +8,7 @@ import torch
 
 
 def solve(x, weight):
-    for _ in range(20):
+    for _ in range(100):
         y = torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)
     return y
 
