@@ -6,7 +6,8 @@ add to it, then its opposite. range: rows around a large and a small power of tw
 overflow or vanish. blank: rows, channels or samples of zeros among usual ones, as padding leaves them. alike: slices
 along the first axis are equal, but for one of usual values: a mean over some of them looks certain, and is wrong.
 apart: scores so far apart that their exponentials overflow. magnitudes: rows or blocks from one end of the dtype to the
-other.
+other. ends: the first and the last element are a third of the sum each, however long it is: what a kernel leaves out
+behind its last whole vector is little of a long sum, and within its limit.
 nonfinite: a NaN and infinities in a few places, which must not spread.
 """
 
@@ -25,7 +26,7 @@ from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Input, Precision, Probe, ProbeValues, Task, shape_of
 
-VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes")
+VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends")
 """The probes whose values the task declares, input by input."""
 
 _SCALED: tuple[ProbeValues, ...] = ("powers_of_two", "positive_powers", "squarable_powers")
@@ -45,6 +46,7 @@ ALIKE = range(64, 129)
 """So many slices are alike: fewer are not worth leaving out, and errors of equal terms do not cancel in longer sums."""
 _LARGEST_USUAL = 5.25  # of a million normal values
 _STRETCH = 32  # of columns that have one scale in microscaling formats
+_SMALL = 2.0**-6  # squares and their sums stay finite in float16, and their mean is no subnormal number
 _ROWS = 3  # one large, one small, one as usual
 _MAGNITUDES = (8, 4, 2, 1)
 _EXCUSED: Mapping[Precision, tuple[Probe, ...]] = {"any_halfacc": ("stall",), "fp8": ("identity", "stall", "range")}
@@ -163,6 +165,8 @@ def _values(
             return _scaled_rows(shape, _SQUARABLE.get(dtype, _EXPONENT[dtype]), generator)
         case "blank_rows" | "blank_channels" | "blank_samples":
             return _blank(shape, _BLANK[kind], generator)
+        case "ends":
+            return _ends(shape, generator)
         case "magnitude_rows":
             return magnitudes.rows(shape, dtype, generator)
         case "magnitude_blocks":
@@ -217,6 +221,15 @@ def _blank(shape: tuple[int, ...], axis: int, generator: torch.Generator) -> tor
     if chosen.numel():
         chosen.view(-1)[torch.randint(0, chosen.numel(), (1,), generator=generator)] = True
     return values.masked_fill(chosen, 0.0)
+
+
+def _ends(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Small normal values, the first and the last of which are as large as the root of the sum of all squares."""
+    values = torch.randn(shape, generator=generator) * _SMALL
+    flat = values.view(-1)
+    if len(flat):
+        flat[[0, -1]] = flat[[0, -1]].sign() * _SMALL * math.sqrt(len(flat))
+    return values
 
 
 def _alike(spec: Input, case: Case, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

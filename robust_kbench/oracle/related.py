@@ -19,14 +19,15 @@ _NEAR = 4  # what is shifted lies within [-4, 4]
 def scales(value: torch.Tensor | int | float, power: int, degree: int) -> bool:
     """Whether `value` times 2**power is exact, and so far from the ends of the range that its powers stay in it.
 
-    Only float16 may be subnormal: nothing flushes that to zero.
+    Only float16 may be subnormal: nothing flushes that to zero. An op of degree zero may divide by a norm, whose squares
+    stay in range, too.
     """
     if not isinstance(value, torch.Tensor):
         return isinstance(value, float)
     limits, magnitude, factor = torch.finfo(value.dtype), value.double().abs(), 2.0**power
     smallest = float(torch.where(magnitude > 0, magnitude, torch.inf).min()) * min(1.0, factor)
     largest = float(magnitude.max()) * max(1.0, factor)
-    is_inside = max(largest, largest**degree) <= limits.max / 4
+    is_inside = max(largest, largest ** (degree or 2)) <= limits.max / 4
     if value.dtype == torch.float16:
         return is_inside and bool((value * factor / factor == value).all())
     return is_inside and smallest >= limits.smallest_normal

@@ -232,11 +232,11 @@ def test_which_inputs_may_be_nonfinite(changes: dict[str, Any], names: list[str]
 @pytest.mark.parametrize(
     ("precision", "applying"),
     [
-        ("ieee", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes"]),
-        ("tf32_ok", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes"]),
-        ("half_fp32acc", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes"]),
-        ("any_halfacc", ["identity", "integers", "range", "blank", "alike", "apart", "magnitudes"]),
-        ("fp8", ["integers", "blank", "alike", "apart", "magnitudes"]),
+        ("ieee", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends"]),
+        ("tf32_ok", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends"]),
+        ("half_fp32acc", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends"]),
+        ("any_halfacc", ["identity", "integers", "range", "blank", "alike", "apart", "magnitudes", "ends"]),
+        ("fp8", ["integers", "blank", "alike", "apart", "magnitudes", "ends"]),
     ],
 )
 def test_the_precision_contract_decides_which_probes_apply(precision: str, applying: list[Probe]) -> None:

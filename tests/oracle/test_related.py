@@ -31,7 +31,8 @@ def test_ordinary_values_can_be_scaled(dtype: torch.dtype, power: int) -> None:
         (torch.float32, 2.0**-126, -1, 1, False), (torch.bfloat16, 2.0**-130, 4, 1, False),
         (torch.float16, 3 * 2.0**-24, 1, 1, True), (torch.float16, 3 * 2.0**-24, -1, 1, False),
         (torch.float16, 2.0**14, 1, 1, False), (torch.float16, 2.0**12, 1, 1, True),
-        (torch.float16, 100.0, 1, 2, False), (torch.float16, 50.0, 1, 2, True), (torch.float32, math.inf, -1, 1, False),
+        (torch.float16, 100.0, 1, 2, False), (torch.float16, 50.0, 1, 2, True), (torch.float16, 90.0, 3, 0, False),
+        (torch.float16, 8.0, 3, 0, True), (torch.float32, math.inf, -1, 1, False),
         (torch.float32, math.nan, 1, 1, False), (torch.float32, 2.0**126, -1, 1, False),
     ],
 )  # fmt: skip
