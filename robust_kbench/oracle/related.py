@@ -19,7 +19,7 @@ _NEAR = 4  # what is shifted lies within [-4, 4]
 def scales(value: torch.Tensor | int | float, power: int, degree: int) -> bool:
     """Whether `value` times 2**power is exact, and so far from the ends of the range that its powers stay in it.
 
-    Only float16 may be subnormal: nothing flushes that to zero. An op of degree zero may divide by a norm, whose squares
+    Only float16 may be subnormal: nothing flushes that to zero. An op of degree zero may divide by a norm: its squares
     stay in range, too.
     """
     if not isinstance(value, torch.Tensor):
