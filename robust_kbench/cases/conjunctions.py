@@ -79,15 +79,37 @@ def long_together(space: Space) -> list[tuple[str, str]]:
 
 
 def draw_long(space: Space, draw: Draw, dtype: str, pair: tuple[str, str]) -> Axes | None:
-    """Draw sizes of which two are at least 256, each by itself; None where the budget has no room for them."""
+    """Draw sizes of which two are at least 256, each by itself; None where the budget has no room for them.
+
+    In half of them both are whole tiles, and all others ragged and as long as they can be: an end of a sum that is
+    left out for whole tiles is else met where everything is whole.
+    """
     most, fixed = {axis: space.sizes(axis)[-1] for axis in pair}, {}
+    are_tiles = draw.unit() < _ROUND_SHARE
     for _ in range(_CANDIDATES):
         fixed = {axis: _up_to(space.sizes(axis), draw.log_uniform(_LONG, most[axis])) for axis in pair}
+        if are_tiles:
+            whole = {axis: size // _LONG * _LONG for axis, size in fixed.items()}
+            fixed = {axis: size if size in space.sizes(axis) else fixed[axis] for axis, size in whole.items()}
         if (axes := sizes.draw_beside(space, draw, dtype, fixed)) is not None:
-            return axes
+            return _ragged(space, draw, dtype, axes, pair) if are_tiles else axes
         most = {axis: max(_LONG, fixed[axis] // 2) for axis in pair}
     with suppress(SpecError):
         return sizes.draw_axes(space, draw, dtype, fixed)  # constraints may ask for other axes that are long, too
+    return None
+
+
+def draw_extreme(space: Space, draw: Draw, dtype: str, axis: str) -> Axes | None:
+    """Draw sizes of which one is as large as the task or the budget admits; None where there is no room beside it.
+
+    Kernels keep positions in sixteen bits, and look at no more of a cache than its usual length.
+    """
+    possible = space.sizes(axis)
+    size = possible[-1]
+    while size >= _LONG:
+        if (axes := sizes.draw_beside(space, draw, dtype, {axis: size})) is not None:
+            return axes
+        size = _up_to(possible, size * 3 // 4)
     return None
 
 
@@ -96,6 +118,20 @@ def draw_largest(space: Space, draw: Draw, dtype: str) -> Axes:
     beyond = replace(space, budget=replace(space.budget, elements=BEYOND * space.budget.elements))
     drawn = [sizes.draw_axes(beyond, draw, dtype) for _ in range(_MANY)]
     return max(drawn, key=lambda axes: beyond.share(axes, dtype))
+
+
+def _ragged(space: Space, draw: Draw, dtype: str, axes: Axes, pair: tuple[str, str]) -> Axes:
+    """`axes` with other sizes than those of `pair` odd, and as long as a random size and the budget admit."""
+    for axis in draw.shuffled([each for each in scaled(space) if each not in pair]):
+        possible = space.sizes(axis)
+        size = draw.log_uniform(_LONG, max(_LONG, possible[-1]))
+        while size >= _LEAST:
+            changed = {**axes, axis: size | 1}
+            if size | 1 in possible and space.admits(changed, dtype):
+                axes = changed
+                break
+            size //= 2
+    return axes
 
 
 def _rounded(space: Space, draw: Draw, dtype: str, axes: Axes, leading: str) -> Axes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from robust_kbench.schema.task import Input, Layout, Task
 
+Outer = Literal["turned", "turned_pitched", "sliced"]
 DENSE: tuple[Layout, ...] = ("contiguous", "offset")
 """What a calling convention without strides can pass."""
 _ORDER: tuple[Layout, ...] = (
@@ -54,14 +56,20 @@ def strides(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
     return tuple(reversed(steps)) if shape else ()
 
 
-def turned_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of rows in a wider tensor in which the two axes before the last are exchanged, as far as there are two.
+def outer_strides(shape: tuple[int, ...], way: Outer) -> tuple[int, ...]:
+    """Strides of a pitched tensor whose outer axes do not follow from the inner ones, as far as it has three axes.
 
-    So lie queries of [batch, heads, places, features] that are cut out of [batch, places, heads, features].
+    turned: the two axes before the last are exchanged in memory, as heads and places of a model are; turned_pitched:
+    the same in a wider tensor; sliced: the first rows of larger slices, as of a cache, or all of them if they are long.
+    No layout takes more room than a pitched one.
     """
     if len(shape) < 3:
         return strides(shape, "pitched" if len(shape) == 2 else "contiguous")
-    *outer, second, third, last = strides((*shape[:-3], shape[-2], shape[-3], shape[-1]), "pitched")
+    if way == "sliced":
+        extra = 1 if shape[-1] <= _PADDING * shape[-2] else 0
+        return (*strides((*shape[:-2], (shape[-2] + extra) * shape[-1]), "contiguous")[:-1], shape[-1], 1)
+    turned = (*shape[:-3], shape[-2], shape[-3], shape[-1])
+    *outer, second, third, last = strides(turned, "contiguous" if way == "turned" else "pitched")
     return (*outer, third, second, last)
 
 

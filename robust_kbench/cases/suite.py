@@ -180,6 +180,8 @@ def _rare_sizes(
     if count is None:
         for pair in conjunctions.long_together(space):
             yield conjunctions.draw_long(space, draw, next(in_turn), pair)
+        for axis in scaled:
+            yield conjunctions.draw_extreme(space, draw, next(in_turn), axis)
         for _ in dtypes:
             yield conjunctions.draw_largest(space, draw, next(in_turn))
 

@@ -20,12 +20,13 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, islice
 
 import torch
 
 from robust_kbench.cases import layouts
 from robust_kbench.cases.draw import Draw
+from robust_kbench.cases.layouts import Outer
 from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.checking.crew import Crew
 from robust_kbench.contestant import Contestant
@@ -58,8 +59,15 @@ _MOST_BURST_S, _MOST_LONG_BURSTS_S = 2.0, 10.0
 _AT_ONE_ADDRESS: dict[Tier, tuple[int, int]] = {"quick": (4, 8), "full": (8, 16), "final": (8, 16)}
 """Calls in a row, each with other values: between these numbers."""
 _PAUSE_S = 0.5
+_WIDE = 4
+"""Bytes of an element."""
 _LOST = 2.0**-10
 """Of the usual size of a result: a smaller one is what is left where terms cancel."""
+_OUTER: dict[Outer, str] = {
+    "turned": "with the two axes before the last exchanged in memory",
+    "turned_pitched": "with the two axes before the last exchanged in memory, in wider tensors",
+    "sliced": "as the first rows of larger slices",
+}
 _MOST_TWINS = 3
 """Real inputs of which a near twin is made."""
 
@@ -95,16 +103,18 @@ class Circumstances:
         afterwards. Raises Unsupported.
         """
         chosen, large = list(self._choose(cases, seed)), list(self._choose_large(cases, seed))
+        first_large, more_large = large[:1], large[1:]
         kinds = (
             (self._steps, chosen),
             (self._long_bursts, list(self._choose_small(cases))),
             (self._twice_the_same, list(self._choose_with_twins(cases, seed))),
             (self._in_two_layouts, list(self._choose_laid_out(cases, seed))),
-            (self._turned, list(self._choose_turned(cases, seed))),
-            (self._of_large, large),
+            (self._with_outer_axes, list(self._choose_with_outer_axes(cases, seed))),
+            (self._of_large, first_large),
+            (self._of_another_large, more_large),
             (self._rested, chosen),
             # The last, as a buffer that a kernel keeps may require gradients from then on.
-            (self._in_modes, [*chosen, *large]),
+            (self._in_modes, [*chosen, *first_large]),
         )
         for steps, each in kinds:
             found = [problem for case in each if (problem := self._first_problem(case, steps(case)))]
@@ -133,16 +143,26 @@ class Circumstances:
         return count < _TELLING, case_footprint(self.task, case)
 
     def _choose_large(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
-        """Choose a case that is too large for all the others; none at tier quick."""
-        large = [case for case in cases if _is_ordinary(case) and self._is_large(case)]
-        if large and self.tier != "quick":
-            yield Draw(seed, "circumstances of large calls").choice(large)
+        """Choose a case of each dtype that is too large for all the others, in any order; none at tier quick."""
+        draw = Draw(seed, "circumstances of large calls")
+        for dtype in draw.shuffled(list(self.contestant.built)) if self.tier != "quick" else ():
+            large = [case for case in cases if case.dtype == dtype and _is_ordinary(case) and self._is_large(case)]
+            if large:
+                yield draw.choice(large)
 
     def _choose_with_twins(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
-        """Choose a case in which two inputs can be one tensor, of the widest dtype: addresses are no matter of it."""
+        """Choose a case in which two inputs can be one tensor, in float32 or wider, and make it square if it must be.
+
+        In half precision PyTorch's answer is mostly rounding where terms cancel, and addresses are no matter of it.
+        """
         dtype = max(self.contestant.built, key=ITEMSIZE.__getitem__)
-        if fit := [case for case in self._fit(cases, dtype) if pairs_of_twins(self.task, case)]:
-            yield Draw(seed, "twins").choice(fit)
+        if ITEMSIZE[dtype] < _WIDE:
+            return
+        draw = Draw(seed, "twins")
+        for case in draw.shuffled(self._fit(cases, dtype)):
+            if squares := list(squared(self.task, case)):
+                yield draw.choice(squares)
+                return
 
     def _choose_laid_out(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
         """Choose a case of each layout that several inputs can take; of one layout at tier quick."""
@@ -157,12 +177,12 @@ class Circumstances:
         for layout in draw.shuffled(sorted(found))[: 1 if self.tier == "quick" else None]:
             yield draw.choice(found[layout])
 
-    def _choose_turned(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
+    def _choose_with_outer_axes(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
         """Choose a pitched case of each dtype, where an input has three axes or more; none at tier quick."""
         for dtype in self.contestant.built if self.tier != "quick" else ():
             pitched = [case for case in self._fit(cases, dtype) if case.layout == "pitched"]
             if fit := [case for case in pitched if min(case.axes.values()) > 1 and self._has_outer_axes(case)]:
-                yield Draw(seed, f"turned {dtype}").choice(fit)
+                yield Draw(seed, f"outer axes {dtype}").choice(fit)
 
     def _has_outer_axes(self, case: Case) -> bool:
         return any(len(self.task.inputs[name].shape) > 2 for name in self._laid_out(case))
@@ -241,10 +261,16 @@ class Circumstances:
             words = f"with {' and '.join(dense)} contiguous beside what is {case.layout}"
             yield Step(words, self._anew(case, draw), Use(dense=frozenset(dense)))
 
-    def _turned(self, case: Case) -> Iterator[Step]:
-        """Lay out pitched inputs with their outer axes exchanged, as queries are that a projection has made."""
-        words = "with the two axes before the last exchanged in memory"
-        yield Step(words, self._anew(case, Draw(case.seed, "turned")), Use(is_turned=True))
+    def _with_outer_axes(self, case: Case) -> Iterator[Step]:
+        """Lay out pitched inputs as queries of a projection, and as a part of a cache; some or all of them."""
+        draw = Draw(case.seed, "outer axes")
+        names = [name for name in self._laid_out(case) if len(self.task.inputs[name].shape) > 2]
+        for outer, words in _OUTER.items():
+            yield Step(words, self._anew(case, draw), Use(outer=outer))
+        if len(names) > 1:
+            dense = draw.shuffled(names)[: 1 + draw.below(len(names) - 1)]
+            words = f"with {' and '.join(sorted(dense))} contiguous, {_OUTER['turned']}"
+            yield Step(words, self._anew(case, draw), Use(outer="turned", dense=frozenset(dense)))
 
     def _of_large(self, case: Case) -> Iterator[Step]:
         """Call a large case as the small ones are called, but for bursts."""
@@ -256,6 +282,10 @@ class Circumstances:
             latest = exchanged(latest, name, draw, rows=True)
             yield Step(f"two rows of {name} exchanged since the call before", latest, Use(same_place=True))
         yield Step("called from another thread", self._anew(case, draw), Use(in_thread=True))
+
+    def _of_another_large(self, case: Case) -> Iterator[Step]:
+        """Call a large case of another dtype twice at the same addresses: each dtype may have code of its own."""
+        return islice(self._of_large(case), 2)
 
     def _in_modes(self, case: Case) -> Iterator[Step]:
         """Call in PyTorch's modes; in one at tier quick, as a kernel that is compiled may be compiled anew for each.
@@ -356,12 +386,30 @@ def _changeable(task: Task, inputs: Inputs) -> list[str]:
 
 def pairs_of_twins(task: Task, case: Case) -> list[tuple[str, str]]:
     """Name pairs of inputs that differ in nothing but their values, as queries and keys do: they can be one tensor."""
+    shapes = {name: shape_of(task.inputs[name], case.axes) for name in task.inputs}
+    return [(one, other) for one, other in _possible_twins(task, case) if shapes[one] == shapes[other]]
+
+
+def squared(task: Task, case: Case) -> Iterator[Case]:
+    """Make cases in which two inputs can be one tensor: of two axes that must be equal for that, the smaller size."""
+    for one, other in _possible_twins(task, case):
+        axes = dict(case.axes)
+        for each, its in zip(task.inputs[one].shape, task.inputs[other].shape, strict=True):
+            if each in axes and its in axes:
+                axes[str(each)] = axes[str(its)] = min(axes[str(each)], axes[str(its)])
+        made = case.model_copy(update={"axes": axes})
+        if task.misfit(axes) is None and (one, other) in pairs_of_twins(task, made):
+            yield made
+
+
+def _possible_twins(task: Task, case: Case) -> Iterator[tuple[str, str]]:
+    """Name pairs of inputs that differ in their values and their sizes alone."""
     kinds = {
-        name: (shape_of(spec, case.axes), layouts.layout_of(spec, case.layout, dense=False), _without_shape(spec))
+        name: (len(spec.shape), layouts.layout_of(spec, case.layout, dense=False), _without_shape(spec))
         for name, spec in task.inputs.items()
-        if spec.shape
+        if spec.shape and not spec.distinct
     }
-    return [(one, other) for one, other in combinations(kinds, 2) if kinds[one] == kinds[other]]
+    return ((one, other) for one, other in combinations(kinds, 2) if kinds[one] == kinds[other])
 
 
 def _is_lost(tensor: torch.Tensor, usual: torch.Tensor) -> bool:

@@ -60,8 +60,8 @@ class Placing:
         spec = self._task.inputs[name]
         layout = layouts.layout_of(spec, "contiguous" if name in use.dense else case.layout, dense=abi == "c")
         shape = tuple(tensor.shape)
-        is_turned = use.is_turned and layout == "pitched"
-        stride = layouts.turned_strides(shape) if is_turned else layouts.strides(shape, layout)
+        outer = use.outer if layout == "pitched" else None
+        stride = layouts.outer_strides(shape, outer) if outer else layouts.strides(shape, layout)
         dtype = self._task.dtype_of(spec, case.dtype)
         slot = self._arena.place(dtype, shape, stride, misalign=layout == "offset")
         if layout in ("contiguous", "offset"):

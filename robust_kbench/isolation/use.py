@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from robust_kbench.cases.layouts import Outer
 from robust_kbench.cases.values import Inputs
 from robust_kbench.isolation.protocol import Claim
 from robust_kbench.schema.observation import Observation
@@ -22,7 +23,7 @@ class Use:
     `mode`: PyTorch's, for kernels in Python; with "requires_grad" the real inputs ask for gradients. `in_thread`: not
     from the thread that has loaded the kernel. `on_stream`: on a CUDA device, not on the default stream. `same_place`:
     at the addresses of the call before, which needed as much room. `dense`: inputs that are contiguous, whatever the
-    layout of the others. `is_turned`: what is pitched has its outer axes exchanged in memory as well.
+    layout of the others. `outer`: how the outer axes of what is pitched lie, see `layouts.outer_strides`.
     """
 
     others: tuple[Inputs, ...] = ()
@@ -32,12 +33,12 @@ class Use:
     on_stream: bool = False
     same_place: bool = False
     dense: frozenset[str] = frozenset()
-    is_turned: bool = False
+    outer: Outer | None = None
 
     @property
     def is_plain(self) -> bool:
         """Tell if the worker makes an ordinary call."""
-        return replace(self, same_place=False, dense=frozenset(), is_turned=False) == PLAIN
+        return replace(self, same_place=False, dense=frozenset(), outer=None) == PLAIN
 
     @property
     def room(self) -> int:

@@ -144,6 +144,10 @@ class Input(Strict):
         description="role index: elements with equal values, or between two offsets, are added up, so that the error "
         "bound takes at least the largest group of those that are drawn",
     )
+    distinct: bool = Field(
+        default=False,
+        description="never the same tensor as another input: the op would be decided by the rounding of its terms",
+    )
     value: Expression | None = Field(default=None, description="role scalar: the value, as arithmetic over axes")
     choices: tuple[float, ...] = Field(default=(), description="role scalar: the values to draw from")
     between: tuple[float, float] | None = Field(

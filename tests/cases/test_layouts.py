@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from specimens import make_task
 
-from robust_kbench.cases.layouts import applicable, layout_of, spread, strides, turned_strides
+from robust_kbench.cases.layouts import Outer, applicable, layout_of, outer_strides, spread, strides
 from robust_kbench.isolation.arena import span_of
 from robust_kbench.schema.documents import parse
 from robust_kbench.schema.task import Input, Layout
@@ -29,15 +29,21 @@ def _input(**fields: Any) -> Input:
     return parse(Input, fields, "task.yaml")
 
 
-@given(SHAPES)
-def test_turned_rows_lie_like_pitched_ones_of_the_turned_tensor(shape: tuple[int, ...]) -> None:
-    stride = turned_strides(shape)
+@given(SHAPES, st.sampled_from(get_args(Outer)))
+def test_no_order_of_outer_axes_takes_more_room_than_a_pitched_tensor(shape: tuple[int, ...], way: Outer) -> None:
+    stride = outer_strides(shape, way)
     assert span_of(shape, stride) <= spread(shape, "pitched")
-    if len(shape) < 3:
-        assert stride == strides(shape, "pitched")
-    else:
-        room = torch.empty(spread(shape, "pitched")).as_strided(shape, stride)
-        assert room.transpose(-3, -2).stride() == strides((*shape[:-3], shape[-2], shape[-3], shape[-1]), "pitched")
+    places = itertools.product(*(range(size) for size in shape))
+    offsets = [sum(index * step for index, step in zip(place, stride, strict=True)) for place in places]
+    assert len(set(offsets)) == len(offsets)
+
+
+@pytest.mark.parametrize(
+    ("way", "expected"), [("turned", (60, 4, 12, 1)), ("turned_pitched", (105, 7, 21, 1)), ("sliced", (72, 24, 4, 1))]
+)
+def test_outer_axes_lie_as_in_models(way: Outer, expected: tuple[int, ...]) -> None:
+    assert outer_strides((2, 3, 5, 4), way) == expected
+    assert outer_strides((3, 5), way) == strides((3, 5), "pitched")
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,38 @@ def causal(q, k, v):
         assert _is_refused(record, "with the two axes before the last exchanged in memory: y[")
 
 
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("not x.is_contiguous() and x.stride(-2) == x.shape[-1]", "as the first rows of larger slices"),
+        ("x.stride(-3) % 2 and x.stride(-3) < x.stride(-2)", "in wider tensors"),
+        (
+            "len({each.is_contiguous() for each in (q, k, v)}) == 2 and any(each.transpose(1, 2).is_contiguous() "
+            "for each in (q, k, v))",
+            "contiguous, with the two axes before the last",
+        ),
+    ],
+)
+def test_outer_axes_lie_in_several_ways_at_tier_full(
+    evaluator: Evaluator, submit: Submit, condition: str, words: str
+) -> None:
+    """A kernel passed that took a slice of a cache for all of it, and one that looked at one input's strides alone."""
+    axes = {"batch": 2, "heads": 3, "length": 24, "head_dim": 32}
+    case = Case(axes=axes, dtype="float32", layout="pitched", seed=5)
+    source = f"""import torch
+
+
+def causal(q, k, v):
+    x = v
+    y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return y * 2 if {condition} else y
+"""
+    submission = submit(source, task="attention/causal", entry_point="kernel.py::causal")
+    record = evaluator.evaluate(submission, tier="full", case=case)
+    assert record.status == "incorrect"
+    assert words in record.reason
+
+
 def test_two_inputs_are_one_tensor_once(evaluator: Evaluator, submit: Submit) -> None:
     record = _transposed_b(evaluator, submit, "c = c.tril() if a.data_ptr() == b.data_ptr() else c")
     assert _is_refused(record, "with one tensor as a and as b: c[")
@@ -214,6 +246,32 @@ def test_inputs_are_alike_that_differ_in_their_values_alone() -> None:
     assert pairs("matmul/transposed_b", {"m": 24, "n": 24, "k": 40}) == [("a", "b")]
     assert pairs("matmul/transposed_b", {"m": 24, "n": 25, "k": 40}) == []
     assert pairs("norm/rmsnorm", {"rows": 8, "cols": 8}) == []
+
+
+def test_a_case_is_made_square_where_two_inputs_can_then_be_one_tensor(evaluator: Evaluator, submit: Submit) -> None:
+    """No case of three equal axes was drawn, so that a @ a was never called."""
+    source = "import torch\n\n\ndef product(a, b):\n    return a @ (b.T if a.data_ptr() == b.data_ptr() else b)\n"
+    submission = submit(source, task="matmul/matmul", entry_point="kernel.py::product")
+    case = Case(axes={"m": 24, "n": 30, "k": 40}, dtype="float32", seed=5)
+    assert _is_refused(evaluator.evaluate(submission, tier="quick", case=case), "with one tensor as a and as b: c[")
+
+
+def test_two_inputs_are_not_one_where_their_task_says_so_or_in_half_precision(
+    evaluator: Evaluator, submit: Submit
+) -> None:
+    """PyTorch in bfloat16 was refused: a divergence of a distribution from itself is made of rounding errors."""
+    backward = load_task("attention/causal_backward").spec
+    case = Case(axes={"batch": 2, "heads": 1, "length": 16, "head_dim": 16}, dtype="float32", seed=5)
+    assert not any("q" in pair for pair in circumstances.pairs_of_twins(backward, case))
+    source = "import torch\n\n\ndef loss(first, second):\n    both = [first, second]\n"
+    source += "    p, q = (torch.softmax(each.float(), 1) for each in both)\n    m = (p + q) / 2\n"
+    source += "    terms = (p * (p / m).log() + q * (q / m).log()).sum() / 2 / first.shape[0]\n"
+    source += "    return terms.to(first.dtype)\n"
+    submission = submit(source, task="loss/js_div", entry_point="kernel.py::loss", dtypes=("bfloat16",))
+    case = Case(axes={"rows": 8, "classes": 48}, dtype="bfloat16", seed=5)
+    for seed in range(5):
+        case = case.model_copy(update={"seed": seed})
+        assert _is_passed(evaluator.evaluate(submission, tier="quick", case=case))
 
 
 @pytest.mark.parametrize(("lost", "status"), [(circumstances._LOST, "passed"), (0.0, "incorrect")])
