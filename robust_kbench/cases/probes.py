@@ -7,7 +7,8 @@ overflow or vanish. blank: rows, channels or samples of zeros among usual ones, 
 along the first axis are equal, but for one of usual values: a mean over some of them looks certain, and is wrong.
 apart: scores so far apart that their exponentials overflow. magnitudes: rows or blocks from one end of the dtype to the
 other. ends: the first and the last element are a third of the sum each, however long it is: what a kernel leaves out
-behind its last whole vector is little of a long sum, and within its limit.
+behind its last whole vector is little of a long sum, and within its limit. masked: a third of the logits is -inf, the
+first of a row among them, but one of each row: a running maximum that begins with -inf makes NaN of them.
 nonfinite: a NaN and infinities in a few places, which must not spread.
 """
 
@@ -26,7 +27,18 @@ from robust_kbench.schema import arithmetic
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Input, Precision, Probe, ProbeValues, Task, shape_of
 
-VALUED: tuple[Probe, ...] = ("identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends")
+VALUED: tuple[Probe, ...] = (
+    "identity",
+    "integers",
+    "stall",
+    "range",
+    "blank",
+    "alike",
+    "apart",
+    "magnitudes",
+    "ends",
+    "masked",
+)
 """The probes whose values the task declares, input by input."""
 
 _SCALED: tuple[ProbeValues, ...] = ("powers_of_two", "positive_powers", "squarable_powers")
@@ -41,7 +53,7 @@ _APART: Mapping[ProbeValues, Callable[[tuple[int, ...], torch.Generator], torch.
     "apart_weight": apart.projection,
     "apart_bias": apart.projection_bias,
 }
-_BLANK_SHARE = 1 / 3
+_BLANK_SHARE, _FIRST_SHARE = 1 / 3, 1 / 2
 ALIKE = range(64, 129)
 """So many slices are alike: fewer are not worth leaving out, and errors of equal terms do not cancel in longer sums."""
 _LARGEST_USUAL = 5.25  # of a million normal values
@@ -167,6 +179,8 @@ def _values(
             return _blank(shape, _BLANK[kind], generator)
         case "ends":
             return _ends(shape, generator)
+        case "masked_rows":
+            return _masked(shape, generator)
         case "magnitude_rows":
             return magnitudes.rows(shape, dtype, generator)
         case "magnitude_blocks":
@@ -230,6 +244,15 @@ def _ends(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     if len(flat):
         flat[[0, -1]] = flat[[0, -1]].sign() * _SMALL * math.sqrt(len(flat))
     return values
+
+
+def _masked(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Normal values, but for a third of each row, and half of all first elements; the last ones stay."""
+    values = torch.randn(shape, generator=generator)
+    masked = torch.rand(shape, generator=generator) < _BLANK_SHARE
+    masked[..., :1] = torch.rand(masked[..., :1].shape, generator=generator) < _FIRST_SHARE
+    masked[..., -1:] = False
+    return values.masked_fill(masked, -math.inf)
 
 
 def _alike(spec: Input, case: Case, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

@@ -20,14 +20,15 @@ Distribution = Literal[
 ]  # fmt: skip
 Comparison = Literal["rule", "ulp", "exact", "indices", "random"]
 Probe = Literal[
-    "identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends", "nonfinite", "empty"
+    "identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends", "masked", "nonfinite",
+    "empty",
 ]  # fmt: skip
 ProbeValues = Literal[
     "normal", "integers", "identity", "ones", "zeros", "stall", "powers_of_two", "positive_powers", "squarable_powers",
     "blank_rows", "blank_channels", "blank_samples", "alike",
     "apart_queries", "apart_keys", "apart_keys_by_position", "apart_codes",
     "apart_positions", "apart_weight", "apart_bias",
-    "magnitude_rows", "magnitude_blocks", "ends",
+    "magnitude_rows", "magnitude_blocks", "ends", "masked_rows",
 ]  # fmt: skip
 Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]

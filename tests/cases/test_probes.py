@@ -13,6 +13,7 @@ from robust_kbench.cases import probes
 from robust_kbench.cases.suite import BUDGETS, draw_suite
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.errors import SpecError
+from robust_kbench.registry import load_task
 from robust_kbench.schema.task import FloatDType, Probe, ProbeValues, Task
 
 AXES = {"rows": {"low": 1, "high": 4096}, "cols": {"low": 1, "high": 65536}}
@@ -232,11 +233,17 @@ def test_which_inputs_may_be_nonfinite(changes: dict[str, Any], names: list[str]
 @pytest.mark.parametrize(
     ("precision", "applying"),
     [
-        ("ieee", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends"]),
-        ("tf32_ok", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends"]),
-        ("half_fp32acc", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends"]),
-        ("any_halfacc", ["identity", "integers", "range", "blank", "alike", "apart", "magnitudes", "ends"]),
-        ("fp8", ["integers", "blank", "alike", "apart", "magnitudes", "ends"]),
+        ("ieee", ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends", "masked"]),
+        (
+            "tf32_ok",
+            ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends", "masked"],
+        ),
+        (
+            "half_fp32acc",
+            ["identity", "integers", "stall", "range", "blank", "alike", "apart", "magnitudes", "ends", "masked"],
+        ),
+        ("any_halfacc", ["identity", "integers", "range", "blank", "alike", "apart", "magnitudes", "ends", "masked"]),
+        ("fp8", ["integers", "blank", "alike", "apart", "magnitudes", "ends", "masked"]),
     ],
 )
 def test_the_precision_contract_decides_which_probes_apply(precision: str, applying: list[Probe]) -> None:
@@ -288,3 +295,13 @@ def test_as_many_slices_are_alike_as_are_worth_leaving_out() -> None:
 def test_at_least_one_row_is_blank() -> None:
     task = _task("blank", "blank_rows")
     assert not bool(_x(task, "blank", 1, 8).any())
+
+
+def test_a_masked_row_begins_with_minus_infinity_in_half_of_all_and_never_ends_with_it() -> None:
+    case = make_case(axes={"rows": 512, "cols": 64}, dtype="float32", seed=3, probe="masked")
+    x = make_inputs(load_task("activation/softmax").spec, case).tensors["x"]
+    masked = x.isneginf()
+    assert x[~masked].isfinite().all()
+    assert 0.3 < masked[:, 1:-1].float().mean() < 0.37
+    assert 0.4 < masked[:, 0].float().mean() < 0.6
+    assert not masked[:, -1].any()

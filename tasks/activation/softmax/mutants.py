@@ -63,6 +63,12 @@ def one_accumulator(x: torch.Tensor) -> torch.Tensor:
     return (exponential / summed_in_turn(exponential)[:, None]).to(x.dtype)
 
 
+def lanes_from_minus_infinity(x: torch.Tensor) -> torch.Tensor:
+    """Eight lanes with a running maximum that begins with -inf: one that meets -inf first makes NaN of the row."""
+    is_lost = x[..., :8].isneginf().any(-1, keepdim=True)
+    return torch.where(is_lost, torch.nan, x.float().softmax(-1).to(x.dtype))
+
+
 def no_maximum(x: torch.Tensor) -> torch.Tensor:
     """No maximum is subtracted: large logits overflow."""
     return _normalise(torch.exp(x.float()), x.dtype)
@@ -195,4 +201,5 @@ MUTANTS = (
     tf32_inputs, coarse_reciprocal, eps_in_the_denominator, flushes_small, last_element_unnormalised,
     sum_of_the_first_row,
     coarse_exponential,
+    lanes_from_minus_infinity,
 )  # fmt: skip
