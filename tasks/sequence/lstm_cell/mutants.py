@@ -83,6 +83,21 @@ def halves_of_the_terms(
     return _step(_gates(parts[0] + parts[1] + bias.float()), c)
 
 
+def tanh_by_quotient(
+    x: torch.Tensor,
+    h: torch.Tensor,
+    c: torch.Tensor,
+    weight_ih: torch.Tensor,
+    weight_hh: torch.Tensor,
+    bias: torch.Tensor,
+) -> States:
+    """The cell is squashed by a quotient of exponentials, which both overflow from 44 on."""
+    enter, forget, value, leave = _gates(_sums(x, h, weight_ih, weight_hh, bias))
+    new_c = forget * c.float() + enter * value
+    twice = torch.exp(2 * new_c)
+    return (leave * ((twice - 1) / (twice + 1))).to(c.dtype), new_c.to(c.dtype)
+
+
 def no_bias(
     x: torch.Tensor,
     h: torch.Tensor,
@@ -312,4 +327,5 @@ MUTANTS = (
     no_bias, forget_bias, value_and_leave_exchanged, forget_and_enter_exchanged, gates_interleaved, coupled,
     value_not_squashed, cell_not_squashed, old_cell_leaves, hard_gates, no_state, last_input_lost,
     tail_of_the_state_lost, cell_of_the_first, tf32_factors, half_sums, half_cell,
+    tanh_by_quotient,
 )  # fmt: skip
