@@ -6,9 +6,9 @@ add to it, then its opposite. range: rows around a large and a small power of tw
 overflow or vanish. blank: rows, channels or samples of zeros among usual ones, as padding leaves them. alike: slices
 along the first axis are equal, but for one of usual values: a mean over some of them looks certain, and is wrong.
 apart: scores so far apart that their exponentials overflow. magnitudes: rows or blocks from one end of the dtype to the
-other. ends: the first and the last element are a third of the sum each, however long it is: what a kernel leaves out
-behind its last whole vector is little of a long sum, and within its limit. masked: a third of the logits is -inf, the
-first of a row among them, but one of each row: a running maximum that begins with -inf makes NaN of them.
+other. ends: the first and the last element are a third of a sum each, however long it is; the end of a long sum is else
+too little to miss. masked: a third of the logits are -inf, in half of the rows the first, never the last; a running
+maximum that begins with -inf makes NaN of such rows.
 nonfinite: a NaN and infinities in a few places, which must not spread.
 """
 
