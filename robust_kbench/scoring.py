@@ -230,9 +230,12 @@ def _chosen(case: Measured) -> tuple[str, ...]:
 
 def resolution_us(timing: Timing) -> float:
     """Resolution of the judge's clock, in us. On a CUDA device the constant in it differs from worker to worker."""
-    if all(session.clock_spread_ns is None for session in timing.sessions):
+    sessions = timing.sessions
+    if told := [each.clock_resolution_ns for each in sessions if each.clock_resolution_ns is not None]:
+        return calibration.resolution_us(len(sessions), middle(told) / 1e3)
+    if all(session.clock_spread_ns is None for session in sessions):
         return _HANDSHAKE_US
-    return calibration.resolution_us(len(timing.sessions))
+    return calibration.resolution_us(len(sessions))  # of a record from before sessions told it
 
 
 def _margin(noise: float | None, median_us: float, resolution_us: float) -> float:

@@ -390,6 +390,17 @@ def test_a_device_resolves_what_takes_ten_times_as_long_as_its_workers_differ_by
     assert scored.margin >= scored.resolution_us / (candidate_ns / 1e3) * 0.99
 
 
+@pytest.mark.parametrize(("candidate_ns", "is_resolved"), [(140_000, False), (160_000, True)])
+def test_on_the_wall_clock_sessions_say_what_they_tell_apart(candidate_ns: int, is_resolved: bool) -> None:
+    sessions = [
+        session(candidate=candidate_ns, eager=1_400_000).model_copy(update={"clock_resolution_ns": us * 1_000})
+        for us in (20, 30, 30, 180)
+    ]
+    scored = score_case(timing(*sessions))
+    assert scored.resolution_us == pytest.approx(15.0)
+    assert scored.is_resolved is is_resolved
+
+
 def test_a_processor_resolves_whatever_it_times() -> None:
     assert score_case(timing(session(candidate=300, eager=600))).is_resolved
 

@@ -7,7 +7,7 @@ import os
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult, Tier
-from robust_kbench.schema.task import Task
+from robust_kbench.schema.task import FloatDType, Task
 from robust_kbench.stopwatch import Stopwatch
 
 CASE_TIMEOUT_S = {"native": 10.0, "interpreted": 60.0, "emulated": 60.0}
@@ -49,7 +49,7 @@ _COMPILING_TIMEOUT_S = 40.0
 LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
-_MOST_LANES, _MOST_AHEAD, _CORES_FOR_ONE_AHEAD, _THREADS_BESIDE_COMPILERS = 4, 4, 4, 2
+_MOST_LANES, _MOST_AHEAD, _CORES_FOR_ONE_AHEAD, _THREADS_BESIDE_COMPILERS = 6, 4, 4, 2
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 
@@ -322,15 +322,29 @@ class Checker:
                         self._judge.pool(case, inputs, seen.outputs)
 
     def use_otherwise(self, cases: Sequence[Case], seed: int) -> list[Finding]:
-        """Call as real code does, one case of each dtype among those of `cases`; a failure is one more result."""
+        """Call as real code does, one case of each dtype among those of `cases`; a failure is one more result.
+
+        On a CUDA device dtypes are called side by side, as in `check`.
+        """
         passed = {result.seed for result in self.checked.results if result.status == "passed"}
-        with self._judging:
-            ways = Circumstances(self._task, self._contestant, self._crew, self._judge, self._tier)
-            fit = [case for case in cases if case.seed in passed]
-            self.checked.results += ways.check(fit, seed)
-            self.checked.seen += [replace(seen, outputs={}) for seen in ways.seen]
-            self._crew.close()  # buffers that a kernel keeps may require gradients now
-        return ways.findings
+        fit = [case for case in cases if case.seed in passed]
+        findings: list[Finding] = []
+
+        def use(dtypes: Collection[FloatDType]) -> None:
+            with self._judging:
+                ways = Circumstances(self._task, self._contestant, self._crew, self._judge, self._tier)
+                self.checked.results += ways.check(fit, seed, dtypes)
+                self.checked.seen += [replace(seen, outputs={}) for seen in ways.seen]
+                findings.extend(ways.findings)
+
+        dtypes = list(self._contestant.built)
+        if self._device.starts_at_once == 1:
+            use(dtypes)
+        else:
+            with ThreadPoolExecutor(len(dtypes)) as threads:
+                list(threads.map(use, [[dtype] for dtype in dtypes]))
+        self._crew.close()  # buffers that a kernel keeps may require gradients now
+        return findings
 
     def _judged(self, case: Case, crew: Crew, *, is_repeated: bool, every_property: bool) -> CaseResult:
         if case.dtype == "bfloat16" and self._contestant.execution == "interpreted":

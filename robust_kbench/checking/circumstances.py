@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 
@@ -96,11 +96,12 @@ class Circumstances:
     _call_s: dict[FloatDType, float] = field(default_factory=dict)
     """What the fastest call of each dtype has taken: a first one may compile."""
 
-    def check(self, cases: Sequence[Case], seed: int) -> list[CaseResult]:
-        """Make calls of each kind, of a case of each dtype, until any is wrong or changes an input.
+    def check(self, cases: Sequence[Case], seed: int, dtypes: Collection[FloatDType]) -> list[CaseResult]:
+        """Make calls of each kind, of a case of each of `dtypes`, until any is wrong or changes an input.
 
-        Returns the first wrong result of each dtype. A changed input is a finding, and the cause of all that is wrong
-        afterwards. Raises Unsupported.
+        What is chosen from `cases` does not depend on `dtypes`: others may be checked beside these. Returns the first
+        wrong result of each dtype. A changed input is a finding, and the cause of all that is wrong afterwards. Raises
+        Unsupported.
         """
         chosen, large = list(self._choose(cases, seed)), list(self._choose_large(cases, seed))
         first_large, more_large = large[:1], large[1:]
@@ -117,7 +118,8 @@ class Circumstances:
             (self._in_modes, [*chosen, *first_large]),
         )
         for steps, each in kinds:
-            found = [problem for case in each if (problem := self._first_problem(case, steps(case)))]
+            due = (case for case in each if case.dtype in dtypes)
+            found = [problem for case in due if (problem := self._first_problem(case, steps(case)))]
             if found or any(seen.changed_inputs for seen in self.seen):
                 return found
         return []
@@ -252,12 +254,15 @@ class Circumstances:
             yield Step(f"with one tensor as {one} and as {other}", same)
 
     def _in_two_layouts(self, case: Case) -> Iterator[Step]:
-        """Lay out one input as the case says and the others not, and the other way round, as in x @ w.T."""
+        """Lay out one input as the case says and the others not, and the other way round, as in x @ w.T.
+
+        One of both at tier quick: a Triton kernel is compiled for each.
+        """
         draw = Draw(case.seed, "two layouts")
         names = self._laid_out(case)
         one = draw.choice(names)
         others = [name for name in names if name != one]
-        for dense in ([one], others):
+        for dense in [draw.choice([[one], others])] if self.tier == "quick" else ([one], others):
             words = f"with {' and '.join(dense)} contiguous beside what is {case.layout}"
             yield Step(words, self._anew(case, draw), Use(dense=frozenset(dense)))
 

@@ -121,6 +121,9 @@ class Session(Strict):
     clock_spread_ns: int | None = Field(
         default=None, description="median absolute deviation of calls on equal terms, where the clock was calibrated"
     )
+    clock_resolution_ns: int | None = Field(
+        default=None, description="what the clock of a CUDA device tells apart in a single session"
+    )
 
     @property
     def is_quiet(self) -> bool:

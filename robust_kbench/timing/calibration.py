@@ -31,14 +31,14 @@ Of both, 3 to 5 us were measured.
 """
 
 
-def resolution_us(sessions: int) -> float:
-    """What the mean of so many sessions tells apart, in us."""
-    return WORKERS_US / math.sqrt(sessions)
+def resolution_us(sessions: int, single_us: float = WORKERS_US) -> float:
+    """What the mean of so many sessions tells apart, in us, if a single one tells `single_us` apart."""
+    return single_us / math.sqrt(sessions)
 
 
-def is_resolved(time_us: float, sessions: int) -> bool:
+def is_resolved(time_us: float, sessions: int, single_us: float = WORKERS_US) -> bool:
     """Tell if a time of so many sessions is long enough to be ranked."""
-    return time_us >= RESOLVED * resolution_us(sessions)
+    return time_us >= RESOLVED * resolution_us(sessions, single_us)
 
 
 @dataclass
@@ -89,6 +89,24 @@ class Calibration:
         if way == trusted:
             return min(offset_ns, empty_ns + _WAYS_NS) if empty_ns else offset_ns
         return min(empty_ns, offset_ns + _WAYS_NS)
+
+    def resolution_ns(self, way: Way) -> int:
+        """What a single session tells apart: by the gate, what workers differ by.
+
+        The wall clock has the host's scheduling in it. There it is how much longer a usual empty call takes than the
+        shortest one, which is taken off.
+        """
+        workers_ns = round(1e3 * WORKERS_US)
+        if way != "wall" or not self.empty[way]:
+            return workers_ns
+        return max(workers_ns, round(statistics.median(self.empty[way]) - min(self.empty[way])))
+
+    def least_ns(self, way: Way) -> int:
+        """Shortest time to believe: no kernel is faster than an empty one, and no clock shows less than it tells apart.
+
+        Else a few samples that are shorter than what is taken off would be speedups of a million.
+        """
+        return self.resolution_ns(way) if way == "wall" else EMPTY_KERNEL_NS
 
     def spread_ns(self) -> int | None:
         """Median absolute deviation of single calls on equal terms; None where none was made."""

@@ -177,6 +177,8 @@ class _Binding:
     """The candidate's median in each session."""
     fastest_us: list[float] = field(default_factory=list)
     """The fastest baseline's."""
+    resolutions_ns: list[int] = field(default_factory=list)
+    """What each session tells apart, on a CUDA device."""
     clock: Clock = "judge"
     ways: Mapping[str, Way] | None = None
     """How calls have ended in the latest session."""
@@ -199,7 +201,8 @@ class _Binding:
         taken = len(self.sessions)
         if taken < self.plan.sessions:
             return True
-        if self.clock != "judge" and not is_resolved(self._candidate_us, taken + self.plan.plus(taken)):
+        most = taken + self.plan.plus(taken)
+        if self.clock != "judge" and not is_resolved(self._candidate_us, most, self._single_us):
             return False  # it will not be ranked, however well its sessions agree
         return self.plan.wants_more(self.logs, self._resolution)
 
@@ -213,7 +216,12 @@ class _Binding:
         if self.clock == "judge":
             return 0.0
         shares = [1 / statistics.median(times) for times in (self.times_us, self.fastest_us) if times]
-        return _QUANTILE * resolution_us(len(self.sessions)) * math.hypot(*shares)
+        return _QUANTILE * resolution_us(len(self.sessions), self._single_us) * math.hypot(*shares)
+
+    @property
+    def _single_us(self) -> float:
+        """What one of the sessions tells apart."""
+        return statistics.median(self.resolutions_ns) / 1e3
 
 
 def _measure_together(
@@ -384,6 +392,8 @@ def _measure_once(
     binding.logs.append(result.logs())
     binding.ways, binding.clock = result.ways, result.clock
     binding.times_us.append(statistics.median(result.times(CANDIDATE)) / 1e3)
+    if result.resolution_ns is not None:
+        binding.resolutions_ns.append(result.resolution_ns)
     if result.fastest is not None:
         binding.fastest_us.append(statistics.median(result.times(result.fastest)) / 1e3)
     measured.clocks.add(result.clock)

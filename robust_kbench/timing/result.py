@@ -56,21 +56,32 @@ class SessionResult:
         return min(baselines, key=lambda name: statistics.median(self.samples[name]), default=None)
 
     def times(self, name: str) -> list[int]:
-        """Times of calls without what the clock adds, in ns."""
+        """Times of the samples without what the clock adds, in ns."""
+        return self.without_constant(name, self.samples[name])
+
+    def without_constant(self, name: str, calls_ns: list[int]) -> list[int]:
+        """Times of a contestant's calls without what the clock adds."""
         if self.calibration is None:
-            return self.samples[name]
+            return calls_ns
         trusted_ns = self.samples.get(self.trusted, [])
         offset_ns = self.calibration.offset_ns(self.ways[name], self.ways[self.trusted], trusted_ns)
         offset_ns += self.calibration.difference_ns(name, self.trusted)
         if name == CANDIDATE:
             offset_ns -= self.drift.charge_ns
-        return [max(1, sample - offset_ns) for sample in self.samples[name]]
+        least_ns = self.calibration.least_ns(self.ways[name])
+        return [max(least_ns, call_ns - offset_ns) for call_ns in calls_ns]
+
+    @property
+    def resolution_ns(self) -> int | None:
+        """What the clock of a CUDA device tells apart in this session; None on a processor."""
+        return None if self.calibration is None else self.calibration.resolution_ns(self.ways[CANDIDATE])
 
     def as_record(self, repeated: int) -> Session:
         """The samples as the record keeps them."""
         return Session(
             samples={name: encode_samples(self.times(name)) for name in self.samples},
             clock_spread_ns=self._clock_spread_ns(),
+            clock_resolution_ns=self.resolution_ns,
             foreign_load=round(self.foreign_load, 3),
             repeated=repeated,
             stop=self.stop,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import random
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
@@ -44,6 +44,7 @@ from robust_kbench.schema.record import (
     EAGER,
     ERRING_BASELINE,
     LOST_BASELINE,
+    REFERENCE,
     REPLACED_BASELINE,
     WIDE,
 )
@@ -71,6 +72,8 @@ _DRAWING_THREADS = 8
 _LOOKS, _LOOKING_ROUNDS, _SETTLING_S = 2, 10, 0.3
 _LONGEST_S = 1_800.0
 """Seconds that a candidate's calls may take in a session."""
+_CLEARLY_SLOWER = 1.25
+"""By so much the fastest of a baseline's calls exceeds the slowest one of eager PyTorch if it is called no longer."""
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
 _DRAWN_FOR = (CANDIDATE, CONTROL)
 """Who gets values of its own in a round. The baselines, sources of ours, share others: drawing costs more than a call.
@@ -130,6 +133,8 @@ class TimingSession:
         self._unlaunched = self._held_up = 0
         self._spent_s = 0.0
         self._copied: Counter[str] = Counter()
+        self._warm_ns: dict[str, list[int]] = defaultdict(list)
+        """Times of calls that warm up."""
         self._is_sampling = False
         self._checks: list[_Check] | None = None
         self._empty_events_ns: dict[str, list[int]] = {}
@@ -264,6 +269,8 @@ class TimingSession:
         self._first_calls()
         self._choose_ways()
         self._warm_up(checks)
+        if self._plan.drops_slow_reference:
+            self._drop_slow_reference()
         disturbance = self._device.watch()
         self._is_sampling, self._unlaunched = True, 0  # first calls take long, as kernels are loaded or compiled
         self._take_samples(checks)
@@ -316,6 +323,20 @@ class TimingSession:
         while not self._result.failure and not self._plan.is_warm(rounds, time.monotonic() - started):
             self._round(checks)
             rounds += 1
+
+    def _drop_slow_reference(self) -> None:
+        """Leave out the decomposition where eager PyTorch, its operator, is clearly faster: it can decide nothing."""
+        if REFERENCE not in self._workers or EAGER not in self._workers:
+            return
+        ours, theirs = (self._result.without_constant(name, self._warm_ns[name]) for name in (EAGER, REFERENCE))
+        if ours and theirs and min(theirs) > _CLEARLY_SLOWER * max(ours):
+            self._leave_out(REFERENCE)
+
+    def _leave_out(self, name: str) -> None:
+        """Call a baseline no longer; it has no samples either."""
+        self._workers.pop(name, None)
+        self._contestants = [contestant for contestant in self._contestants if contestant.name != name]
+        self._result.samples.pop(name, None)
 
     def _take_samples(self, checks: list[_Check]) -> None:
         self._result.drift.begin_phase()
@@ -547,6 +568,10 @@ class TimingSession:
             taken[contestant.name] = self._settle(contestant, inputs, seen, in_full=in_full)
         if keep and not self._result.failure:
             self._keep_round(taken, trusted)
+        elif not self._is_sampling:
+            for name, taken_ns in taken.items():
+                if taken_ns is not None:
+                    self._warm_ns[name].append(taken_ns)
         if not self._result.failure and self._random.random() < self._plan.check_share(len(checks)):
             checks.pop()()
 
@@ -733,8 +758,7 @@ class TimingSession:
                 if self._has_taken_memory():
                     return
                 raise HarnessError(f"{self._case}: the device has too little memory for {name}: {problem}")
-        self._contestants = [c for c in self._contestants if c.name != name]
-        self._result.samples.pop(name, None)
+        self._leave_out(name)
         if not any(c.name not in (CANDIDATE, CONTROL) for c in self._contestants):
             raise HarnessError(f"{self._task.name}: every baseline fails on its own task; the last, {name}: {problem}")
         if name != CONTROL:

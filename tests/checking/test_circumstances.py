@@ -157,12 +157,15 @@ def _transposed_b(evaluator: Evaluator, submit: Submit, line: str) -> RunRecord:
 
 
 @pytest.mark.parametrize("layout", ["transposed", "strided", "pitched"])
-@pytest.mark.parametrize("tier", ["quick", "full"])
+@pytest.mark.parametrize(("tier", "seed"), [("quick", 8), ("full", 5), ("full", 6)])
 def test_one_input_is_contiguous_and_another_is_not(
-    evaluator: Evaluator, submit: Submit, layout: Layout, tier: Tier
+    evaluator: Evaluator, submit: Submit, layout: Layout, tier: Tier, seed: int
 ) -> None:
-    """As in x @ w.T: a kernel passed that takes the strides of its first input for those of all."""
-    case = Case(axes={"rows": 24, "cols": 32}, dtype="float32", layout=layout, seed=5)
+    """As in x @ w.T: a kernel passed that takes the strides of its first input for those of all.
+
+    At tier quick it is seen in half of the cases.
+    """
+    case = Case(axes={"rows": 24, "cols": 32}, dtype="float32", layout=layout, seed=seed)
     wrong = "up = up.as_strided(up.shape, gate.stride()) if gate.is_contiguous() else up"
     for line, status in ((wrong, "incorrect"), ("pass", "passed")):
         source = f"import torch\n\n\ndef swiglu(gate, up):\n    {line}\n"

@@ -15,6 +15,7 @@ from robust_kbench import contestant
 from robust_kbench.cases.suite import BUDGETS, draw_suite
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import Checker
+from robust_kbench.checking.circumstances import Circumstances, Step
 from robust_kbench.checking.crew import Crew
 from robust_kbench.devices import Device, open_device
 from robust_kbench.isolation.pool import WarmPool
@@ -123,3 +124,30 @@ def test_every_case_is_judged_once_and_only_one_thread_judges(
     due = {"float32": "passed", "float16": "incorrect"}
     assert found == sorted((case.dtype, case.seed, due[case.dtype]) for case in cases)
     assert (most, len(threads)) == (1, at_once)
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_circumstances_of_each_dtype_have_a_thread_of_their_own_and_the_same_calls(
+    submit: Submit, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    task, device = load_task("norm/rmsnorm"), open_device("cpu")
+    monkeypatch.setattr(device, "starts_at_once", at_once, raising=False)
+    threads, words = dict[str, set[int]](), dict[str, list[str]]()
+    problem = Circumstances._problem
+
+    def noted(self: Circumstances, case: Case, step: Step) -> Any:
+        threads.setdefault(case.dtype, set()).add(threading.get_ident())
+        words.setdefault(case.dtype, []).append(step.words)
+        return problem(self, case, step)
+
+    monkeypatch.setattr(Circumstances, "_problem", noted)
+    suite = draw_suite(task.spec, 5, budget=BUDGETS["quick"], dtypes=DTYPES, device="cpu", dense=False, pinned=())
+    with checking(submit(SOURCE.replace("y.add_(1)", "y.mul_(1)")), DTYPES, device) as checker:
+        checker.check(suite.checked, lambda *_: None)
+        before = len(checker.checked.results)
+        assert checker.use_otherwise(suite.checked, 5) == []
+        assert len(checker.checked.results) == before
+    assert len(set[int]().union(*threads.values())) == at_once
+    assert (threading.get_ident() in threads["float32"]) is (at_once == 1)
+    assert {dtype: each[0] for dtype, each in words.items()} == dict.fromkeys(DTYPES, "called once more")
+    assert min(len(each) for each in words.values()) > 8

@@ -130,7 +130,7 @@ def test_only_a_worker_with_too_little_room_starts_anew_for_a_larger_case(monkey
 @pytest.mark.parametrize(
     ("language", "dtypes", "free_gib", "call_mib", "lanes"),
     [
-        ("triton", 1, 80, 0, 4),
+        ("triton", 1, 80, 0, 6),
         ("triton", 3, 80, 0, 2),
         ("cuda", 1, 80, 0, 1),
         ("triton", 2, 24, 0, 2),

@@ -8,6 +8,7 @@ import pytest
 
 from robust_kbench.schema.observation import Way
 from robust_kbench.timing.calibration import EMPTY_KERNEL_NS, Calibration
+from robust_kbench.timing.result import SessionResult
 
 US = 1_000
 SWITCHES_US, WORD_US, WALL_US = 290, 150, 40
@@ -52,6 +53,30 @@ def test_without_events_an_empty_call_is_taken_off(missing: str) -> None:
 
 def test_without_times_of_the_trusted_one_an_empty_call_is_taken_off() -> None:
     assert calibrated().offset_ns("turn", "turn", []) == SWITCHES_US * US
+
+
+@pytest.mark.parametrize(
+    ("way", "empty_us", "resolution_us"),
+    [
+        ("turn", [300, 320, 360], 1),
+        ("wall", [400, 420, 460], 20),
+        ("wall", [400, 400, 400], 1),
+        ("wall", [], 1),
+    ],
+)
+def test_the_wall_clock_tells_apart_what_a_usual_empty_call_exceeds_the_shortest_by(
+    way: Way, empty_us: list[int], resolution_us: int
+) -> None:
+    found = Calibration(empty={way: [us * US for us in empty_us]})
+    assert found.resolution_ns(way) == resolution_us * US
+
+
+@pytest.mark.parametrize(("way", "least_ns"), [("turn", EMPTY_KERNEL_NS), ("word", EMPTY_KERNEL_NS), ("wall", 20 * US)])
+def test_no_time_is_shorter_than_an_empty_kernel_or_what_the_wall_clock_tells_apart(way: Way, least_ns: int) -> None:
+    """A kernel was 1.6 million times as fast as PyTorch in samples that were shorter than any empty call."""
+    found = Calibration(empty={way: [400 * US, 420 * US, 460 * US]})
+    result = SessionResult({"candidate": [390 * US, 800 * US]}, found, {"candidate": way, "eager": way})
+    assert result.times("candidate") == [least_ns, 400 * US + EMPTY_KERNEL_NS]
 
 
 def test_what_was_never_measured_takes_nothing_off() -> None:

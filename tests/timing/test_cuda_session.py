@@ -31,7 +31,7 @@ from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import session as timing_session
 from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.calibration import EMPTY_KERNEL_NS
-from robust_kbench.timing.plan import Plan
+from robust_kbench.timing.plan import DEVICE_PLANS, PLANS, Plan
 from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.session import TimingSession
 
@@ -826,6 +826,26 @@ def test_how_far_calls_on_equal_terms_lie_apart_goes_into_the_record() -> None:
 
     assert run(Caller(uneven)).as_record(0).clock_spread_ns == 100
     assert run(Caller(waiting("eager"))).as_record(0).clock_spread_ns is None
+
+
+@pytest.mark.parametrize(
+    ("reference_us", "is_dropping", "is_timed"), [(140, True, False), (110, True, True), (140, False, True)]
+)
+def test_a_reference_that_is_clearly_slower_than_the_operator_is_called_no_longer_at_tier_quick(
+    reference_us: int, is_dropping: bool, is_timed: bool
+) -> None:
+    """By the kernels' times: with the clock's constant 140 us are no quarter more than 100."""
+    caller, kernels = Caller(), {"candidate": 80 * US, "eager": SHORT, "reference": reference_us * US}
+    result = run(caller, kernels, replace(PLAN, drops_slow_reference=is_dropping))
+    assert set(caller.ways()) == {"candidate", "eager", *(["reference"] if is_timed else [])}
+    assert "reference" in caller.ways("before")
+    assert set(result.samples) == set(caller.ways())
+    assert (result.failure, result.findings, counts(result)) == ("", [], {ROUNDS})
+
+
+def test_only_tier_quick_drops_a_reference() -> None:
+    assert {tier for tier, plan in PLANS.items() if plan.drops_slow_reference} == {"quick"}
+    assert not any(plan.drops_slow_reference for plan in DEVICE_PLANS.values())
 
 
 @pytest.mark.parametrize("tamper", [Caller().tamper, waiting("candidate")], ids=["gate", "wall"])

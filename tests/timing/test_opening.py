@@ -343,7 +343,7 @@ class TimingSession:
         TimingSession.log.append((*key, workers))
         result: Any = SimpleNamespace(
             failure="", disturbance="", foreign_load=0.0, seen=[], results=[], findings=[], clock="gate",
-            has_unsteady_clock=False, ways={}, fastest="eager",
+            has_unsteady_clock=False, ways={}, fastest="eager", resolution_ns=1_000,
         )  # fmt: skip
         if words := TimingSession.short_of_memory.pop(key, ""):
             if words.startswith("cuMem"):
