@@ -269,7 +269,7 @@ class TimingSession:
         self._first_calls()
         self._choose_ways()
         self._warm_up(checks)
-        if self._plan.drops_slow_reference:
+        if self._plan.spares_reference:
             self._drop_slow_reference()
         disturbance = self._device.watch()
         self._is_sampling, self._unlaunched = True, 0  # first calls take long, as kernels are loaded or compiled
@@ -313,7 +313,9 @@ class TimingSession:
         for contestant in self._in_random_order():
             case, inputs = self._draw(self._some_distribution())
             seen = self._call(contestant, case, inputs)
-            self._settle(contestant, inputs, seen, in_full=True if contestant.name == CANDIDATE else self._is_first)
+            is_spared = contestant.name == REFERENCE and self._plan.spares_reference
+            in_full = contestant.name == CANDIDATE or (self._is_first and not is_spared)
+            self._settle(contestant, inputs, seen, in_full=in_full)
             if contestant.name in self._workers and not self._result.failure:
                 self._result.first_call_us[contestant.name] = round(seen.elapsed_ns / 1e3, 1)
 

@@ -836,7 +836,7 @@ def test_a_reference_that_is_clearly_slower_than_the_operator_is_called_no_longe
 ) -> None:
     """By the kernels' times: with the clock's constant 140 us are no quarter more than 100."""
     caller, kernels = Caller(), {"candidate": 80 * US, "eager": SHORT, "reference": reference_us * US}
-    result = run(caller, kernels, replace(PLAN, drops_slow_reference=is_dropping))
+    result = run(caller, kernels, replace(PLAN, spares_reference=is_dropping))
     assert set(caller.ways()) == {"candidate", "eager", *(["reference"] if is_timed else [])}
     assert "reference" in caller.ways("before")
     assert set(result.samples) == set(caller.ways())
@@ -844,8 +844,8 @@ def test_a_reference_that_is_clearly_slower_than_the_operator_is_called_no_longe
 
 
 def test_only_tier_quick_drops_a_reference() -> None:
-    assert {tier for tier, plan in PLANS.items() if plan.drops_slow_reference} == {"quick"}
-    assert not any(plan.drops_slow_reference for plan in DEVICE_PLANS.values())
+    assert {tier for tier, plan in PLANS.items() if plan.spares_reference} == {"quick"}
+    assert not any(plan.spares_reference for plan in DEVICE_PLANS.values())
 
 
 @pytest.mark.parametrize("tamper", [Caller().tamper, waiting("candidate")], ids=["gate", "wall"])
