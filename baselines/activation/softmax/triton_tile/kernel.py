@@ -26,8 +26,9 @@ def _softmax(x, y, rows, cols, x_row, x_col, TILE_ROWS: tl.constexpr, TILE_COLS:
 @triton.jit
 def _softmax_wide(x, y, cols, x_row, x_col, TILE_COLS: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
-    # Each lane keeps a maximum and a sum of its own; they meet after the loop.
-    top = tl.full([TILE_COLS], -float("inf"), tl.float32)
+    # Each lane keeps a maximum and a sum of its own; they meet after the loop. The first maximum is finite: -inf minus
+    # itself would be NaN.
+    top = tl.full([TILE_COLS], -3.4e38, tl.float32)
     total = tl.zeros([TILE_COLS], tl.float32)
     for start in range(0, cols, TILE_COLS):
         col = start + tl.arange(0, TILE_COLS).to(tl.int64)
