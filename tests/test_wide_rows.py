@@ -1,4 +1,4 @@
-"""Published Triton kernels whose code for wide rows is not run by any checked case on a processor: they are too small."""
+"""Published Triton kernels whose code for wide rows no checked case on a processor runs: those are too small."""
 
 from __future__ import annotations
 
