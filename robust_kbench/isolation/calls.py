@@ -17,6 +17,7 @@ from robust_kbench.isolation import schedule
 from robust_kbench.isolation.arena import Slot, Slots, footprint, read_memory, span_of
 from robust_kbench.isolation.process import Reply, Worker
 from robust_kbench.isolation.protocol import Claim, Raised, Returned
+from robust_kbench.isolation.resident import absence
 from robust_kbench.isolation.use import PLAIN, Use, label, name_of, reused
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation, Window
@@ -251,7 +252,9 @@ class Caller(Placing):
         claims = {}
         if abi in ("value", "torch"):
             claims = dict(zip(outputs, answer.outputs, strict=False))
-            returned = self._fetch(worker, answer, outputs, problems, place)
+            inputs = [item.slot for item in placed.values()]
+            is_timed = case.role == "timed"
+            returned = self._fetch(worker, answer, outputs, inputs, problems, place, is_timed=is_timed)
         else:
             returned = {name: self._copy(slot, place) for name, slot in outputs.items()}
         slots = {name: item.slot for name, item in placed.items()} | outputs
@@ -276,9 +279,20 @@ class Caller(Placing):
         return tuple(name for name, it in placed.items() if not _same(self._arena.bytes_of(it.slot), it.content))
 
     def _fetch(
-        self, worker: Worker, answer: Returned, slots: dict[str, Slot], problems: list[str], place: str
+        self,
+        worker: Worker,
+        answer: Returned,
+        slots: dict[str, Slot],
+        inputs: Sequence[Slot],
+        problems: list[str],
+        place: str,
+        *,
+        is_timed: bool,
     ) -> dict[str, torch.Tensor]:
-        """Copy what the kernel returned out of the stopped worker, after holding every claim against the contract."""
+        """Copy what the kernel returned out of the stopped worker, after holding every claim against the contract.
+
+        `inputs`: slots that it may hand back as they are. `is_timed`: whether it has to be there, see `absence`.
+        """
         if len(answer.outputs) != len(slots):
             problems.append(f"returned {len(answer.outputs)} values, expected {len(slots)}: {', '.join(slots)}")
             return {}
@@ -289,7 +303,10 @@ class Caller(Placing):
                 found[name] = self._copy(slot, place)
             elif problem is None:
                 try:
-                    found[name] = _read(worker, claim, slot)
+                    stride = _used_stride(claim)
+                    problem = absence(worker.pid, claim.pointer or 0, slot, stride, inputs, is_timed=is_timed)
+                    if problem is None:
+                        found[name] = _read(worker, claim, slot, stride)
                 except OSError as error:
                     problem = f"its memory cannot be read: {error}"
             if problem:
@@ -352,9 +369,12 @@ def _plain(answer: Raised | Returned) -> tuple[dict[str, Any], ...]:
     return tuple(report.model_dump(exclude_none=True) for report in answer.reports)
 
 
-def _read(worker: Worker, claim: Claim, slot: Slot) -> torch.Tensor:
-    # The stride of an axis of one element is never used, so it may be any number.
-    stride = tuple(0 if size == 1 else step for size, step in zip(claim.shape, claim.stride, strict=True))
+def _used_stride(claim: Claim) -> tuple[int, ...]:
+    """Stride of a claim, with zero for axes of one element, where it is never used and may be any number."""
+    return tuple(0 if size == 1 else step for size, step in zip(claim.shape, claim.stride, strict=True))
+
+
+def _read(worker: Worker, claim: Claim, slot: Slot, stride: tuple[int, ...]) -> torch.Tensor:
     span = span_of(claim.shape, stride)
     if span == 0 or claim.pointer is None:
         return torch.empty(slot.shape, dtype=getattr(torch, slot.dtype))

@@ -32,6 +32,7 @@ HostGroup = Literal[
     "process boundary",
     "sandbox",
     "buffers",
+    "pages",
     "fresh values",
     "clocks",
     "floor",

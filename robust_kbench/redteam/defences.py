@@ -79,6 +79,11 @@ def _no_sandbox() -> AbstractContextManager[None]:
     )
 
 
+def _no_pages() -> AbstractContextManager[None]:
+    """Results are read whatever pages they lie on."""
+    return _replaced((calls, "absence", lambda *_: None))
+
+
 def _no_buffers() -> AbstractContextManager[None]:
     """No poison, no red zones, no look at inputs after a call; every call at the same addresses."""
     return _replaced(
@@ -314,6 +319,7 @@ _OFF: dict[Group, Callable[[], AbstractContextManager[None]]] = {
     "process boundary": _no_process_boundary,
     "sandbox": _no_sandbox,
     "buffers": _no_buffers,
+    "pages": _no_pages,
     "fresh values": _no_fresh_values,
     "clocks": _no_clocks,
     "floor": _no_floor,

@@ -44,6 +44,8 @@ _BINDINGS = {
     "activation/softmax_backward": {"rows": 64, "cols": 32000},
     "reduction/logsumexp": {"rows": 128, "cols": 32000},
     "loss/mse": {"rows": 256, "cols": 4096},
+    "index/kv_cache_append": {"batch": 4, "capacity": 1024, "count": 7, "width": 1024},
+    "index/embedding_backward": {"tokens": 256, "vocabulary": 8192, "width": 512},
     "index/transpose": {"rows": 1024, "cols": 1024},  # 4 MiB: a copy of more is made of fresh pages, at any speed
     "random/dropout": {"rows": 256, "cols": 1024},  # judging an answer takes ten times as long as giving it
     "random/gumbel_argmax": {"rows": 64, "classes": 8192},  # many classes and few rows, as some attacks ask for

@@ -1,22 +1,21 @@
 """From the judge's description of the arguments to what a kernel is called with: views of shared memory."""
 
 import ctypes
-import mmap
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import torch
 
-from robust_kbench.worker.kernel import MADV_POPULATE_WRITE
+from robust_kbench.worker.kernel import map_shared
 
 
 class Arena:
-    """The judge's shared memory as this worker sees it."""
+    """The judge's shared memory as this process sees it, for as long as it lives."""
 
     def __init__(self, descriptor: int, size_bytes: int) -> None:
         self.size_bytes = size_bytes
-        self._memory = _ready_to_write(descriptor, size_bytes)
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        self.address = map_shared(descriptor, size_bytes)
+        self._memory = (ctypes.c_char * size_bytes).from_address(self.address)
 
     def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
         """The tensor that `spec` describes: dtype, shape, stride (elements) and offset (bytes)."""
@@ -39,20 +38,6 @@ class Memory(Protocol):
 
     def pointer(self, spec: dict[str, Any]) -> ctypes.c_void_p:
         """The address of its first element, for kernels of abi c."""
-
-
-def _ready_to_write(descriptor: int, size_bytes: int) -> mmap.mmap:
-    """A shared mapping whose pages neither fault nor have to be marked as written inside the clock.
-
-    MAP_POPULATE alone leaves shared pages clean: the processor then stops for 0.2 us at the first write to each, which
-    only kernels that write to the judge's slots would pay for.
-    """
-    memory = mmap.mmap(descriptor, size_bytes, flags=mmap.MAP_SHARED)
-    try:
-        memory.madvise(MADV_POPULATE_WRITE)
-    except OSError:  # Linux before 5.14
-        return mmap.mmap(descriptor, size_bytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
-    return memory
 
 
 def build(

@@ -5,6 +5,7 @@ GO (`CpuCall`), on a CUDA device it is launched behind a gate (see worker.cuda).
 """
 
 import ctypes
+import os
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -72,8 +73,10 @@ class CpuDevice:
     """The processor, one thread."""
 
     def open_memory(self, descriptor: int, request: dict[str, Any]) -> arguments.Arena:
-        """Map the judge's shared memory."""
-        return arguments.Arena(descriptor, request["arena_bytes"])
+        """Map the judge's shared memory; from then on nothing here can map it elsewhere."""
+        arena = arguments.Arena(descriptor, request["arena_bytes"])
+        os.close(descriptor)
+        return arena
 
     def prepare(self, abi: str, arena: arguments.Arena, request: dict[str, Any]) -> Call:
         """Build the arguments of one call."""

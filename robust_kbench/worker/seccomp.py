@@ -144,6 +144,7 @@ _PRIORITIES: dict[str, tuple[tuple[int, int], int]] = {  # by number, and by wha
 _PRLIMIT64, _SETRLIMIT, _LIMIT_OF_DUMPS = (302, 261), (160, 164), 4
 _MKNOD, _MKNODAT = (133, None), (259, 33)
 _NODE_TYPE, _NODES = 0xF000, (0, 0x8000, 0x1000)  # nothing said and S_IFREG, both files, and S_IFIFO
+_MREMAP, _MREMAP_DONTUNMAP = (25, 216), 4
 _MADVISE, _MADV_REMOVE, _MADV_COLLAPSE = (28, 233), 9, 25
 _FALLOCATE = (285, 47)
 _FCNTL, _SET_OWNER_OR_SIGNAL = (72, 25), (8, 10, 15)
@@ -170,7 +171,7 @@ _NEW_NAMESPACE = (
 _LOAD, _AND, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _NUMBER_AT, _ARCH_AT, _ARGUMENT_AT = 0, 4, 16
-_SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT, _UPPER_HALF = 24, 32, 4
+_SECOND_ARGUMENT_AT, _THIRD_ARGUMENT_AT, _FOURTH_ARGUMENT_AT, _UPPER_HALF = 24, 32, 40, 4
 
 Instruction = tuple[int, int, int, int]
 
@@ -252,6 +253,11 @@ def assemble(
         program += _when(_CLONE[column], [argument, (_JUMP_ANY_BIT, 1, 0, kernel.CLONE_THREAD), _deny(), allow])
     options = _deny_values(_ARGUMENT_AT, (kernel.PR_SET_PDEATHSIG, kernel.PR_SET_DUMPABLE))
     program += _when(_PRCTL[column], options)
+    # Of no bytes, or with what is moved left in place, it makes a second mapping of shared pages, such as the judge's.
+    of_some = [(_LOAD, 0, 0, _SECOND_ARGUMENT_AT), (_JUMP_EQUAL, 0, 3, 0)]
+    of_some += [(_LOAD, 0, 0, _SECOND_ARGUMENT_AT + _UPPER_HALF), (_JUMP_EQUAL, 0, 1, 0), _deny(errno.EINVAL)]
+    moved = [(_LOAD, 0, 0, _FOURTH_ARGUMENT_AT), (_JUMP_ANY_BIT, 0, 1, _MREMAP_DONTUNMAP), _deny(errno.EINVAL)]
+    program += _when(_MREMAP[column], [*of_some, *moved, allow])
     program += _when(_MADVISE[column], _deny_values(_THIRD_ARGUMENT_AT, (_MADV_REMOVE, _MADV_COLLAPSE)))
     in_place = _require(_SECOND_ARGUMENT_AT, (0,), code=errno.EOPNOTSUPP)
     program += _when(_FALLOCATE[column], [*in_place, allow])

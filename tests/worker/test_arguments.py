@@ -47,7 +47,7 @@ def test_no_page_has_yet_to_be_marked_as_written(descriptor: int) -> None:
 
 @pytest.mark.parametrize("advice", [kernel.MADV_POPULATE_WRITE, 9999], ids=["now", "on an older kernel"])
 def test_writing_faults_no_page_in(descriptor: int, monkeypatch: pytest.MonkeyPatch, advice: int) -> None:
-    monkeypatch.setattr(arguments, "MADV_POPULATE_WRITE", advice)
+    monkeypatch.setattr(kernel, "MADV_POPULATE_WRITE", advice)
     arena = arguments.Arena(descriptor, SIZE)
     whole = arena.tensor({"dtype": "uint8", "span": SIZE, "offset": 0, "shape": [SIZE], "stride": [1]})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

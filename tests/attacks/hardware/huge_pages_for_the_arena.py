@@ -11,31 +11,32 @@ twin: plain
 """
 
 import ctypes
-import os
 
 import torch
 
 from robust_kbench.worker import session
 
 HUGE = 2 << 20
-PROT_NONE, PROT_READ_WRITE, MAP_SHARED, MAP_PRIVATE, MAP_FIXED, MAP_ANONYMOUS = 0, 3, 1, 2, 16, 32
+PROT_NONE, MAP_PRIVATE, MAP_ANONYMOUS, MREMAP_MAYMOVE, MREMAP_FIXED = 0, 2, 32, 1, 2
 MADV_POPULATE_WRITE, MADV_COLLAPSE = 23, 25
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.mremap.restype = ctypes.c_void_p
+libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
 libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 call = session._Session._call
 calls = [0]
 
 
 def put_together(worker):
-    size = os.fstat(worker._arena_fd).st_size
+    size, here = worker._arena.size_bytes, worker._arena.address
     somewhere = libc.mmap(None, size + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     aligned = -(-somewhere // HUGE) * HUGE
-    libc.mmap(aligned, size, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, worker._arena_fd, 0)
+    libc.mremap(here, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, aligned)
     for start in range(0, size // HUGE * HUGE, HUGE):
         libc.madvise(aligned + start, HUGE, MADV_COLLAPSE)
-    libc.madvise(worker._arena.address, size, MADV_POPULATE_WRITE)
+    libc.madvise(here, size, MADV_POPULATE_WRITE)
 
 
 def call_in_huge_pages(self, request):

@@ -1,0 +1,222 @@
+"""What the page table of a stopped worker tells of a result."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from conftest import Submit
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robust_kbench.evaluate import Evaluator
+from robust_kbench.isolation.arena import PAGE_BYTES, Arena, Slot
+from robust_kbench.isolation.resident import absence, pages_of
+from robust_kbench.schema.case import Case
+from robust_kbench.worker.kernel import map_shared
+
+Role = Literal["check", "timed"]
+PAGES = 6
+SIZE = PAGES * PAGE_BYTES
+
+
+def slot(size: int = SIZE, offset: int = 0) -> Slot:
+    return Slot("uint8", (size,), (1,), offset, size, 1)
+
+
+def found(pointer: int, size: int = SIZE, inputs: tuple[Slot, ...] = (), *, is_timed: bool = True) -> str | None:
+    return absence(os.getpid(), pointer, slot(size), (1,), inputs, is_timed=is_timed)
+
+
+def mapped(flags: int, descriptor: int = -1) -> tuple[mmap.mmap, int]:
+    memory = mmap.mmap(descriptor, SIZE, flags=flags)
+    return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+def test_memory_that_was_written_is_there() -> None:
+    memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory[:] = bytes(SIZE)
+    assert found(pointer) is None
+    assert found(pointer + 1, SIZE - 1) is None
+
+
+@pytest.mark.parametrize("written", [0, 1, PAGES - 1])
+def test_pages_that_nobody_wrote_are_no_result(written: int) -> None:
+    memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory[: written * PAGE_BYTES] = bytes(written * PAGE_BYTES)
+    assert found(pointer) == (
+        f"{PAGES - written} of its {PAGES} pages were never written; a result must be there when a call ends"
+    )
+    assert found(pointer, written * PAGE_BYTES) is None
+    assert found(pointer, is_timed=False) is None
+
+
+def test_shared_pages_are_no_result() -> None:
+    memory, pointer = mapped(mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+    memory[:] = bytes(SIZE)
+    assert found(pointer) == f"{PAGES} of its {PAGES} pages are mapped from elsewhere; return memory of your own"
+
+
+def test_pages_of_a_file_are_no_result_until_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(SIZE))
+    with open(tmp_path / "file", "r+b") as file:
+        memory, pointer = mapped(mmap.MAP_PRIVATE, file.fileno())
+    assert memory[0] + memory[PAGE_BYTES] == 0  # they are there now
+    assert "never written" in str(found(pointer)) or "mapped from elsewhere" in str(found(pointer))
+    memory[:] = bytes(SIZE)
+    assert found(pointer) is None
+
+
+@pytest.fixture
+def arena() -> Iterator[tuple[Arena, int]]:
+    """The judge's memory, and where this process has mapped it as a worker does."""
+    made = Arena(4 * SIZE)
+    lent = made.lend()
+    address = map_shared(lent, made.size_bytes)
+    os.close(lent)
+    yield made, address
+    ctypes.CDLL(None).munmap(ctypes.c_void_p(address), ctypes.c_size_t(made.size_bytes))
+    made.close()
+
+
+def test_an_input_may_be_handed_back_as_a_whole_or_in_part(arena: tuple[Arena, int]) -> None:
+    _, address = arena
+    inputs = (slot(SIZE, offset=SIZE), slot(SIZE, offset=3 * SIZE))
+    assert found(address + SIZE, SIZE, inputs) is None
+    assert found(address + SIZE + 7, 100, inputs) is None
+    assert found(address + 3 * SIZE, SIZE, inputs) is None
+
+
+@pytest.mark.parametrize(("start", "size"), [(0, SIZE), (SIZE - 1, SIZE), (SIZE + 1, SIZE), (2 * SIZE, 8)])
+def test_other_memory_of_the_judges_is_no_result(arena: tuple[Arena, int], start: int, size: int) -> None:
+    _, address = arena
+    assert "mapped from elsewhere" in str(found(address + start, size, (slot(SIZE, offset=SIZE),)))
+
+
+def test_pages_of_an_input_among_others_are_no_result(arena: tuple[Arena, int]) -> None:
+    """As a cache whose pages are moved to where the result is, around rows that are fresh."""
+    made, address = arena
+    inputs = (slot(SIZE, offset=SIZE),)
+    memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory[:] = bytes(SIZE)
+    libc = ctypes.CDLL(None)
+    libc.mremap.restype = ctypes.c_void_p
+    sizes = ctypes.c_size_t(PAGE_BYTES), ctypes.c_size_t(PAGE_BYTES)
+    moved = libc.mremap(ctypes.c_void_p(address + SIZE), *sizes, 3, ctypes.c_void_p(pointer + PAGE_BYTES))
+    assert moved == pointer + PAGE_BYTES
+    assert found(pointer, SIZE, inputs) == (
+        f"1 of its {PAGES} pages are mapped from elsewhere; return memory of your own"
+    )
+    assert found(pointer, PAGE_BYTES, inputs) is None
+    assert made.size_bytes == 4 * SIZE
+
+
+def test_nothing_is_said_of_nothing_and_of_what_is_no_address() -> None:
+    assert found(8, 0) is None
+    assert found(0) is None
+    assert found(-8) is None
+
+
+def test_nothing_is_known_where_nobody_lets_us_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> int:
+        raise PermissionError
+
+    memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    assert found(pointer) is not None
+    monkeypatch.setattr(os, "open", refused)
+    assert found(pointer) is None
+    memory[0] = 1
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.sampled_from([0, 1, 4, 60, 4096, 5000, 9000, 20480])), max_size=3),
+    st.integers(0, 5000),
+    st.sampled_from([1, 2, 4, 8]),
+)
+def test_pages_are_those_on_which_elements_have_bytes(axes: list[tuple[int, int]], pointer: int, itemsize: int) -> None:
+    """Or which lie between two elements that are no page apart."""
+    shape, stride = [size for size, _ in axes], [step * itemsize for _, step in axes]
+    places = {pointer + 7 * PAGE_BYTES}
+    for size, step in zip(shape, stride, strict=True):
+        places = {place + number * step for place in places for number in range(size)}
+    due = {(place + byte) // PAGE_BYTES for place in places for byte in (0, itemsize - 1)}
+    pages = pages_of(pointer + 7 * PAGE_BYTES, shape, stride, itemsize)
+    assert np.all(np.diff(pages) > 0)
+    assert set(pages.tolist()) == due
+
+
+def _evaluated(evaluator: Evaluator, submit: Submit, body: str, role: Role = "check") -> tuple[str, str]:
+    source = f"import mmap\nimport numpy, torch\n\n\ndef rmsnorm(x, weight):\n    {body}\n"
+    case = Case(axes={"rows": 64, "cols": 4096}, dtype="float32", seed=5, role=role)
+    record = evaluator.evaluate(submit(source), tier="quick", case=case)
+    return record.status, record.reason or ""
+
+
+RIGHT = "y = torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{RIGHT}; return y",
+        f"{RIGHT}; z = torch.zeros_like(y); return z.add_(y)",
+        f"{RIGHT}; z = torch.from_numpy(numpy.empty((64, 4096), numpy.float32)); return z.copy_(y)",
+        f"{RIGHT}; z = torch.empty(4096, 64); z.copy_(y.t()); return z.t()",
+    ],
+    ids=["own", "zeros", "numpy", "view"],
+)
+@pytest.mark.parametrize("role", ["check", "timed"])
+def test_what_kernels_return_is_there(evaluator: Evaluator, submit: Submit, body: str, role: Role) -> None:
+    assert _evaluated(evaluator, submit, body, role) == ("passed", "")
+
+
+@pytest.mark.parametrize(("role", "status"), [("check", "passed"), ("timed", "incorrect")])
+def test_zeros_that_nobody_wrote_are_right_where_nothing_is_timed(
+    evaluator: Evaluator, submit: Submit, role: Role, status: str
+) -> None:
+    source = """import ctypes, numpy, torch
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+
+
+def embedding_backward(grad_y, token, rows):
+    size = rows * grad_y.shape[1] * 4
+    where = libc.mmap(None, ctypes.c_size_t(size), 3, 0x22, -1, ctypes.c_long(0))
+    y = torch.frombuffer((ctypes.c_char * size).from_address(where), dtype=grad_y.dtype).view(rows, grad_y.shape[1])
+    return y.index_add_(0, token, grad_y)
+"""
+    case = Case(axes={"tokens": 2, "vocabulary": 64, "width": 4096}, dtype="float32", seed=5, role=role)
+    submission = submit(source, task="index/embedding_backward", entry_point="kernel.py::embedding_backward")
+    assert evaluator.evaluate(submission, tier="quick", case=case).status == status
+
+
+def test_a_result_in_shared_memory_is_refused_in_words(evaluator: Evaluator, submit: Submit) -> None:
+    body = f"{RIGHT}; m = mmap.mmap(-1, 1 << 20); return torch.frombuffer(m, dtype=y.dtype).view(y.shape).copy_(y)"
+    status, reason = _evaluated(evaluator, submit, body)
+    assert (status, reason) == (
+        "incorrect",
+        "y: 256 of its 256 pages are mapped from elsewhere; return memory of your own",
+    )
+
+
+def test_a_worker_keeps_no_way_to_map_the_judges_memory_again(evaluator: Evaluator, submit: Submit) -> None:
+    """Neither by a descriptor, nor by a second mapping of the same pages."""
+    body = """import os, ctypes
+    links = ["/proc/self/fd/" + name for name in os.listdir("/proc/self/fd")]
+    names = [os.readlink(link) for link in links if os.path.islink(link)]
+    assert names and not any("kbench-arena" in name for name in names), names
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mremap.restype = ctypes.c_void_p
+    page = ctypes.c_void_p(x.data_ptr() // 4096 * 4096)
+    for old, flags in ((0, 1), (4096, 5)):
+        made = libc.mremap(page, ctypes.c_size_t(old), ctypes.c_size_t(4096), flags, None)
+        assert made == 2**64 - 1, (old, flags)
+        assert ctypes.get_errno() == 22
+    return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)"""
+    assert _evaluated(evaluator, submit, body) == ("passed", "")
