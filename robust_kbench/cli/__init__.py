@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
 import typer
@@ -26,6 +27,7 @@ from robust_kbench.cli import (
 from robust_kbench.errors import HarnessError, KBenchError
 from robust_kbench.version import __version__
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 _EPILOG = (
     "Quick start:  kbench tasks  |  kbench new norm/rmsnorm --language cpp mine/  |  kbench evaluate mine/ --tier quick"
 )
@@ -77,6 +79,10 @@ def main() -> None:
         _fail(error, 3)
     except KBenchError as error:
         _fail(error, 2)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _fail(HarnessError(f"{error.filename or 'a file'}: {error.strerror}; make room, or set TMPDIR elsewhere"), 3)
     except KeyboardInterrupt:
         sys.exit(130)
 

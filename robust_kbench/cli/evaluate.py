@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from robust_kbench.cli.places import file_to_write, folder_to_write
+
 if TYPE_CHECKING:
     from robust_kbench.cli.collect import Job
     from robust_kbench.schema.case import Case
@@ -50,9 +52,12 @@ def evaluate(
     case: Annotated[
         str | None, typer.Option(help="Only this case: a number, with --seed, or the line of a report.")
     ] = None,
-    store: Annotated[Path | None, typer.Option(help="Append the records to this file.")] = None,
+    store: Annotated[Path | None, typer.Option(callback=file_to_write, help="Append the records to this file.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw the times of each timed record into this folder.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", callback=folder_to_write, help="Draw the times of each timed record into this folder."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one record per line and nothing else.")] = False,
     jobs: Annotated[

@@ -14,6 +14,7 @@ import typer
 
 from robust_kbench.cli.evaluate import DeviceChoice, TierChoice
 from robust_kbench.cli.groups import WithUsual
+from robust_kbench.cli.places import check_folder
 
 if TYPE_CHECKING:
     from robust_kbench.agents.archive import Node
@@ -159,6 +160,7 @@ def _begin(asked: _Asked, tier: Any) -> Path:
     seed = secrets.randbits(32) if asked.seed is None else asked.seed
     name = f"{agent.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{seed}"
     folder = asked.out or Path("runs", task.spec.name.replace("/", "__"), name)
+    check_folder(folder, "--out")
     file = evolution.asked_for(
         task.spec.name, agent, asked.llm, seed,
         device=device, start=start, language=language, tier=tier, jobs=asked.jobs or 1,

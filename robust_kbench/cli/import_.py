@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from robust_kbench.cli.places import folder_to_write
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -29,7 +31,10 @@ def import_(
         Format, typer.Argument(metavar="FORMAT", help="kernelbench, robust-kbench, flashinfer or sol-execbench.")
     ],
     source: Annotated[Path, typer.Argument(metavar="SRC", help="A file, a folder or a checkout.")],
-    into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Write here, outside of the registry.")],
+    into: Annotated[
+        Path,
+        typer.Option("--into", metavar="DIR", callback=folder_to_write, help="Write here, outside of the registry."),
+    ],
     only: Annotated[str, typer.Option(metavar="REGEX", help="Only paths in which this is found.")] = "",
     task: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Only kernels, for this imported task.")] = None,
     audit: Annotated[bool, typer.Option(help="Audit what is imported.")] = True,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from robust_kbench.cli.places import check_file
+
 
 def keygen(
     out: Annotated[
@@ -24,6 +26,7 @@ def keygen(
     if show:
         typer.echo(_public(path))
         return
+    check_file(path, "--out")
     typer.echo(signing.keygen(path))
     typer.echo(f"wrote {path}; whoever reads it can sign in this host's name", err=True)
     if path != signing.key_path():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robust_kbench.cli.groups import WithUsual
+from robust_kbench.cli.places import file_to_write, folder_to_write
 
 if TYPE_CHECKING:
     from robust_kbench.leaderboard.agents import Run
@@ -40,7 +41,9 @@ Stores = Annotated[list[Path], typer.Argument(help="Stores of records (.jsonl), 
 @app.command(_RANK)
 def rank(
     stores: Stores,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for tables and pages.")] = Path("board"),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=folder_to_write, help="Folder for tables and pages.")
+    ] = Path("board"),
     sources: Annotated[
         list[Path] | None, typer.Option(metavar="DIR", help="Submissions whose sources may be shown.")
     ] = None,
@@ -131,7 +134,7 @@ def _in_lines(problems: Sequence[Problem]) -> Iterator[str]:
 @app.command()
 def merge(
     stores: Stores,
-    into: Annotated[Path, typer.Option(help="The store to add to, made if there is none.")],
+    into: Annotated[Path, typer.Option(callback=file_to_write, help="The store to add to, made if there is none.")],
 ) -> None:
     """Unite stores in one, each record once, in order of time; again, and nothing changes.
 

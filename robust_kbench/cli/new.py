@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from robust_kbench.cli.places import folder_to_write
+
 
 def new(
     task: Annotated[str, typer.Argument(help="Name of the task, such as norm/rmsnorm.")],
-    folder: Annotated[Path, typer.Argument(help="New or empty directory to write into.")],
+    folder: Annotated[Path, typer.Argument(callback=folder_to_write, help="New or empty directory to write into.")],
     language: Annotated[str, typer.Option("--language", "-l", help="python, triton, cpp or cuda.")] = "python",
 ) -> None:
     """Write a correct submission, to be made fast."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from robust_kbench.cli.places import file_to_write
+
 if TYPE_CHECKING:
     from robust_kbench.redteam.corpus import Attack, Honest
     from robust_kbench.schema.record import Tier
@@ -21,7 +23,9 @@ def redteam(
     ablate: Annotated[
         bool, typer.Option("--ablate", help="Switch off each group of defences alone, for every attack; an hour.")
     ] = False,
-    csv: Annotated[Path | None, typer.Option(help="Write a row for each specimen to this file.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(callback=file_to_write, help="Write a row for each specimen to this file.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes; on CUDA devices as many as there are.")] = min(
         2, os.cpu_count() or 1
     ),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from robust_kbench.cli.places import folder_to_write
+
 if TYPE_CHECKING:
     from robust_kbench.agents.evolution import Observe
     from robust_kbench.agents.summary import Summary
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
 def sweep(
     file: Annotated[str, typer.Argument(help="What to run: a YAML file, or `demonstration`.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the runs; what is finished in it stays.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", callback=folder_to_write, help="Folder of the runs; what is finished in it stays."),
+    ],
     agents: Annotated[list[str] | None, typer.Option(help="Only these of the file: names, joined by commas.")] = None,
     tasks: Annotated[list[str] | None, typer.Option(help="Only these of the file.")] = None,
     seeds: Annotated[list[str] | None, typer.Option(help="Only these of the file.")] = None,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from robust_kbench.cli.places import check_file
+
 if TYPE_CHECKING:
     from robust_kbench.evaluate import Evaluator
     from robust_kbench.leaderboard.confirmation import Confirmation
@@ -57,6 +59,7 @@ def verify(
 
     path, number = _parts(record)
     kept = into or confirmation.beside(path)
+    check_file(kept, "--into")
     key = signing.host_key()
     chosen, problems = _chosen(path, number)
     for problem in problems:
