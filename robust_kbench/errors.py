@@ -56,3 +56,10 @@ class WorkerTimedOut(WorkerError):
 
 class HarnessError(KBenchError):
     """The evaluation itself broke; the submission is not to blame."""
+
+
+def remedy(last_words: str) -> str:
+    """Say what helps a process of ours that did not start, to be added to its last words."""
+    if "No module named" in last_words:
+        return "; install that package: such processes look at no PYTHONPATH (pip install -e .)"
+    return "; `kbench doctor` tells what is missing"

@@ -18,7 +18,7 @@ def test_the_package_is_found_by_its_file_where_the_folder_around_it_is_not_know
     python, isolated, *how = confined_python("robust_kbench.worker.builder")
     command = [python, isolated, "-S", *how]  # without the entries of site-packages, which name that folder
     done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False)
-    assert "not enough values to unpack (expected 5, got 0)" in done.stderr
+    assert "not enough values to unpack (expected 6, got 0)" in done.stderr
 
 
 def test_a_module_runs_with_its_arguments_as_the_main_one(tmp_path: Path) -> None:

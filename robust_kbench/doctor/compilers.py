@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from robust_kbench.doctor.diagnosis import Diagnosis, output_of
-from robust_kbench.errors import BuildError
+from robust_kbench.errors import BuildError, HarnessError
 from robust_kbench.languages import compiler
 
 _GROUP = "compilers"
@@ -53,6 +53,8 @@ def _try(name: str, command: Sequence[str], file: str, source: str, remedy: str)
         try:
             compiler.run([*command, str(folder / file), "-o", str(target)], folder, timeout_s=_TIMEOUT_S)
             answer = ctypes.CDLL(str(target)).answer()
+        except HarnessError as error:
+            return Diagnosis(_GROUP, name, "missing", str(error)[:300], "see the sandbox's worker, above")
         except (BuildError, OSError, AttributeError) as error:
             return Diagnosis(_GROUP, name, "missing", f"does not build a function of one line: {error}"[:300], remedy)
     if answer != _ANSWER:

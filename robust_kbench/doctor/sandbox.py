@@ -45,6 +45,8 @@ def inspect() -> Iterator[Diagnosis]:
                 arena.close()
     except (HarnessError, WorkerError, OSError) as error:
         remedy = "free memory and processes (free -m, ulimit -u), then try again"
+        if "No module named" in str(error):
+            remedy = "pip install -c constraints.txt -e ."
         yield Diagnosis(_GROUP, "worker", "missing", str(error)[:300], remedy, is_required=True)
         return
     yield Diagnosis(_GROUP, "worker", "ok", f"starts in {time.monotonic() - started:.1f} s with PyTorch imported")

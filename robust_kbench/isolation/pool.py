@@ -12,7 +12,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -23,17 +22,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
-from robust_kbench.errors import HarnessError
+from robust_kbench.errors import HarnessError, remedy
 from robust_kbench.hostile_folders import discard
 from robust_kbench.isolation.memfd import sealed_memfd
 from robust_kbench.isolation.process import Worker
+from robust_kbench.own_modules import confined_python
 from robust_kbench.worker import gpu_nodes, landlock, sandbox, wire
 
 if TYPE_CHECKING:  # importing torch takes a second, in which a warm process can start
     from robust_kbench.isolation.arena import Slots
 
 Flavour = Literal["torch", "triton", "inductor"]
-WORKER_COMMAND = (sys.executable, "-I", "-m", "robust_kbench.worker")
+WORKER_COMMAND = tuple(confined_python("robust_kbench.worker"))
 _START_TIMEOUT_S = 120.0
 _PREFIX = "kbench-"
 _ENVIRONMENT = {
@@ -213,7 +213,8 @@ class _WarmProcess:
             ready = b""
         if not ready:
             waited = time.monotonic() - started
-            raise HarnessError(f"the warm {self._flavour} process did not start in {waited:.0f} s; {self._words()}")
+            words = f"the warm {self._flavour} process did not start in {waited:.0f} s; {self._words()}"
+            raise HarnessError(words + remedy(words))
         self._is_ready = True
 
     def _words(self) -> str:
@@ -247,5 +248,9 @@ def _inductor_cache(folder: Path) -> Path:
         return Path(tempfile.mkdtemp(dir=folder))
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     cache = home / "robust-kbench" / f"inductor-{metadata.version('torch')}"
-    cache.mkdir(parents=True, exist_ok=True)
-    return cache
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            return cache
+    except OSError:  # nobody may write in this user's home: `kbench doctor` says so
+        return Path(tempfile.mkdtemp(dir=folder))

@@ -5,18 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
-from robust_kbench.errors import BuildError
+from robust_kbench.errors import BuildError, HarnessError, remedy
 from robust_kbench.languages.built import SOURCES
+from robust_kbench.own_modules import confined_python
 
-BUILDER_COMMAND = (sys.executable, "-I", "-m", "robust_kbench.worker.builder")
+BUILDER_COMMAND = tuple(confined_python("robust_kbench.worker.builder"))
+_LEAST_DISK_BYTES = 32 << 20
 _LOG_CHARACTERS = 4000
 _FIRST_ERROR = re.compile(r"^.*?(?:error|undefined reference|not defined)\b.*$", re.MULTILINE | re.IGNORECASE)
 
@@ -93,8 +97,9 @@ def run_verbatim(
     """Run `command` in the same way, and return its exit code and the first mebibyte of what it printed.
 
     Nothing in `folder` is opened here: it may have been replaced by a link to something that only the judge may touch.
-    Raises KeyboardInterrupt when the thread's `Stop` is set.
+    Raises KeyboardInterrupt when the thread's `Stop` is set, and HarnessError where no compiler can be started.
     """
+    _check_disk(folder)
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
@@ -102,10 +107,11 @@ def run_verbatim(
         "TMPDIR": str(folder),
     }
     limits = [str(os.getpid()), str(folder), str(timeout_s), str(memory_bytes), os.pathsep.join(map(str, readable))]
-    with tempfile.TemporaryFile() as log:
+    with tempfile.TemporaryFile() as log, _Started() as started:
         process = subprocess.Popen(
-            [*BUILDER_COMMAND, *limits, "--", *command],
+            [*BUILDER_COMMAND, *limits, str(started.theirs), "--", *command],
             cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            pass_fds=[started.theirs],
         )  # fmt: skip
         try:
             with (getattr(_OF_THREAD, "stop", None) or Stop()).over(process):
@@ -116,7 +122,37 @@ def run_verbatim(
             _kill_session(process)
             process.wait()
         log.seek(0)
-        return code, log.read(1 << 20).decode(errors="replace")
+        printed = log.read(1 << 20).decode(errors="replace")
+    if not started.is_told:
+        words = f"the builder did not start; its last words: {(printed.strip().splitlines() or ['none'])[-1][:300]}"
+        raise HarnessError(words + remedy(words))
+    return code, printed
+
+
+class _Started:
+    """A pipe on which the builder says that it runs, before anything hostile does: what fails earlier is our fault."""
+
+    is_told = False
+
+    def __enter__(self) -> Self:
+        self._ours, self.theirs = os.pipe()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self.theirs)
+        os.set_blocking(self._ours, False)
+        with contextlib.suppress(BlockingIOError):
+            self.is_told = bool(os.read(self._ours, 1))
+        os.close(self._ours)
+
+
+def _check_disk(folder: Path) -> None:
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < _LEAST_DISK_BYTES:
+        mebibytes = free_bytes >> 20
+        raise HarnessError(f"{folder}: {mebibytes} MiB are free; make room there, or set TMPDIR to another folder")
 
 
 def _kill_session(process: subprocess.Popen[bytes]) -> None:

@@ -11,7 +11,10 @@ def main() -> None:
     """Become the one that is asked for."""
     role = sys.argv.pop(1)
     if role == "builder":
-        command = sys.argv[sys.argv.index("--") + 1 :]
+        last = sys.argv.index("--")
+        started, command = int(sys.argv[last - 1]), sys.argv[last + 1 :]
+        os.write(started, b"!")
+        os.close(started)
         os.execvp(command[0], command)
     from robust_kbench.worker import __main__, kernel, sandbox
 

@@ -1,7 +1,8 @@
 """Run a compiler as its author's accomplice: in namespaces, writing to one folder, gone when the judge is gone.
 
-`python -I -m robust_kbench.worker.builder PARENT FOLDER SECONDS MEMORY_BYTES READABLE -- COMMAND...`;
-READABLE is a list of folders, joined by colons. The exit code is the compiler's, or 128 plus the signal that ended it.
+`python -I -m robust_kbench.worker.builder PARENT FOLDER SECONDS MEMORY_BYTES READABLE STARTED -- COMMAND...`;
+READABLE is a list of folders, joined by colons, STARTED the number of a descriptor to which a byte is written once all
+that this needs was found. The exit code is the compiler's, or 128 plus the signal that ended it.
 """
 
 import contextlib
@@ -20,8 +21,10 @@ _CANNOT = {errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.EINV
 
 def main() -> None:
     """Enter the sandbox, fork, and become the compiler."""
-    parent, folder, seconds, memory_bytes, also_readable = sys.argv[1:6]
-    command = sys.argv[7:]
+    parent, folder, seconds, memory_bytes, also_readable, started = sys.argv[1:7]
+    command = sys.argv[8:]
+    os.write(int(started), b"!")
+    os.close(int(started))
     sandbox.enter_namespaces()
     kernel.die_with_parent(int(parent))
     watcher = os.getpid()
