@@ -14,6 +14,8 @@ from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Expected, Judge
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
+from robust_kbench.schema.record import CaseResult
 from robust_kbench.schema.task import shape_of
 
 Tensors = Mapping[str, torch.Tensor]
@@ -63,5 +65,10 @@ class Setting:
         return self.reference.native(make_inputs(self.task.spec, other))
 
     def judge(self, answer: Tensors) -> dict[str, Judgement]:
-        """Hold every output of `answer` to the rule."""
+        """Hold every output of `answer` to the rule, without the second look of `verdict`."""
         return self.expected.judge(answer)
+
+    def verdict(self, answer: Tensors) -> CaseResult:
+        """Judge `answer` as that of a kernel, which is refused after a second look only."""
+        seen = Observation(self.case, "returned", outputs=dict(answer))
+        return Judge(self.task.spec, self.reference).verdict(seen, self.inputs, with_digest=False).result

@@ -99,4 +99,6 @@ def _judge(setting: Setting, variant: Variant, where: str) -> Judged | None:
     judgements = setting.judge(answer).values()
     ratio = max(judgement.ratio for judgement in judgements)
     accepted = all(judgement.is_accepted for judgement in judgements)
+    if not accepted and (result := setting.verdict(answer)).status == "passed":  # by a second look
+        ratio, accepted = result.error_ratio or 0.0, True
     return Judged(setting.task.spec.name, variant.name, where, ratio, accepted)

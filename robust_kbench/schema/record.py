@@ -23,6 +23,8 @@ MAX_REPEATED_SHARE = 0.2
 """Of a record's sessions: a session that is repeated is drawn again, perhaps because its submission saw to that."""
 LOST_BASELINE = "baselines"
 """Guard of the finding that a baseline failed: who is compared with the others may have made it fail."""
+OUT_OF_TIME = "slowness"
+"""Guard of the finding that a submission is so slow that not all of its sessions were held."""
 REPLACED_BASELINE = "eager"
 """Guard of the finding that eager PyTorch is wrong in halves where the task names an operator that stands in for it."""
 ERRING_BASELINE = "accuracy"
@@ -50,7 +52,7 @@ class Status(StrEnum):
 
 Tier = Literal["quick", "full", "final"]
 Execution = Literal["native", "interpreted", "emulated"]
-StopReason = Literal["precision", "rounds", "time"]
+StopReason = Literal["precision", "rounds", "time", "slowness"]
 CaseStatus = Literal["passed", "incorrect", "crashed", "timed_out", "not_checked"]
 LEAST_SEARCHED: Mapping[Tier, int] = {"quick": 0, "full": 30, "final": 150}
 """Examples of the search, without which no rank: half of what is allowed, so that nobody gains by sleeping through it.
@@ -275,8 +277,14 @@ class RunRecord(Strict):
             and not FILE_LAYERS.isdisjoint(self.isolation)
             and bool(self.timings)
             and not self.disturbance
+            and not self.is_out_of_time
             and not self.objection
         )
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether it is so slow that not all of its sessions were held."""
+        return any(finding.guard == OUT_OF_TIME for finding in self.findings)
 
     @property
     def is_discarded(self) -> bool:

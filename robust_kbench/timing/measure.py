@@ -37,6 +37,7 @@ from robust_kbench.timing.opening import Opening
 from robust_kbench.timing.plan import Plan, plan_for
 from robust_kbench.timing.result import Clock, SessionResult
 from robust_kbench.timing.session import TimingSession
+from robust_kbench.timing.spending import Spending
 from robust_kbench.timing.workers import Workers
 
 _PATIENCE = 2  # sessions that stay loaded however often they are repeated: the machine is simply busy
@@ -97,6 +98,7 @@ def measure(
     largest_call_bytes = max(spot_checks.footprint(task, case) for case in cases)
     spots = spots or schedule_spots(task, contestants, cases, tier, device)
     prepared = opening or Opening(task, contestants, cases, pool, device)
+    spending = Spending()
 
     def session(number: int, bank: Bank, turn: int, ways: Mapping[str, Way] | None) -> TimingSession:
         return TimingSession(
@@ -108,6 +110,7 @@ def measure(
             distributions=distributions.of(number, turn),
             spots=spots.take(number, turn),
             largest_call_bytes=largest_call_bytes,
+            spending=spending,
         )  # fmt: skip
 
     def bindings_of(group: Sequence[int]) -> list[_Binding]:
@@ -125,11 +128,15 @@ def measure(
         for group in groups:
             progress("timed bindings", done, len(cases))
             bindings, begun = begun or bindings_of(group), []
-            _measure_together(bindings, prepared, _REPEATS[tier], measured, is_doubtful)
-            if measured.failure:
+            _measure_together(bindings, prepared, _REPEATS[tier], measured, is_doubtful, spending)
+            if measured.failure or spending.is_over:
                 break
             done += len(bindings)
         progress("timed bindings", len(cases), len(cases))
+    if spending.is_over and not measured.failure:
+        full = [timing for timing in measured.timings if len(timing.sessions) >= plan.sessions]
+        timed = sum(all(session.stop != "slowness" for session in timing.sessions) for timing in full)
+        measured.findings += [spending.finding(timed, len(cases))] if timed < len(cases) else []
     if measured.loaded_sessions:
         measured.findings.append(_busy_machine(measured.loaded_sessions))
     measured.findings = _distinct(measured.findings)
@@ -225,14 +232,19 @@ class _Binding:
 
 
 def _measure_together(
-    bindings: Sequence[_Binding], opening: Opening, repeats: int, measured: Measured, is_doubtful: Doubt
+    bindings: Sequence[_Binding],
+    opening: Opening,
+    repeats: int,
+    measured: Measured,
+    is_doubtful: Doubt,
+    spending: Spending,
 ) -> None:
     """One session of each after the other, until none is due. All of a turn have the same workers, if all goes well.
 
     In random order: workers have done more and more, as a turn goes on.
     """
     with _Shared(opening) as shared:
-        while due := [binding for binding in bindings if binding.is_due]:
+        while not spending.is_over and (due := [binding for binding in bindings if binding.is_due]):
             random.SystemRandom().shuffle(due)
             sessions = [binding.next_session() for binding in due]
             shared.begin_turn()
@@ -244,9 +256,12 @@ def _measure_together(
                 _measure_once(binding, session, shared, repeats, measured, is_doubtful)
                 if measured.failure:
                     return
+                if spending.is_over:
+                    break
     measured.timings += [
         Timing(axes=binding.case.axes, dtype=binding.case.dtype, sessions=tuple(binding.sessions))
         for binding in bindings
+        if binding.sessions
     ]
 
 

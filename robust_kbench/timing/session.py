@@ -57,6 +57,7 @@ from robust_kbench.timing.clock_drift import LEFT_BEHIND, MOST_OWN_NS, UNSTEADY_
 from robust_kbench.timing.peers import Peers
 from robust_kbench.timing.plan import Plan
 from robust_kbench.timing.result import SessionResult
+from robust_kbench.timing.spending import Spending
 from robust_kbench.timing.workers import Workers
 
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
@@ -107,13 +108,15 @@ class TimingSession:
         is_first: bool = True,
         known_ways: Mapping[str, Way] | None = None,
         largest_call_bytes: int = 0,
+        spending: Spending | None = None,
     ) -> None:
         """`distributions`: those that are checked here, in calls that are not timed; `spots`: what else is.
 
         `is_first`: the first session of each case also judges what baselines return in their first calls.
         `known_ways`: how each contestant's calls have ended in an earlier session. `largest_call_bytes`: of the tensors
-        of any call that its workers may have served in other sessions.
+        of any call that its workers may have served in other sessions. `spending`: of all sessions.
         """
+        self._spending = spending or Spending()
         self._largest_call_bytes = max(largest_call_bytes, case_footprint(task, case))
         self._is_first, self._known_ways = is_first, known_ways
         self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
@@ -322,9 +325,12 @@ class TimingSession:
     def _warm_up(self, checks: list[_Check]) -> None:
         """In the same random alternation as what counts: warming one worker after the other leaves a bias."""
         rounds, started = 0, time.monotonic()
-        while not self._result.failure and not self._plan.is_warm(rounds, time.monotonic() - started):
+        while not self._result.failure and not self._is_warm(rounds, time.monotonic() - started):
             self._round(checks)
             rounds += 1
+
+    def _is_warm(self, rounds: int, seconds: float) -> bool:
+        return self._plan.is_warm(rounds, seconds) or (rounds > 0 and self._spending.is_over)
 
     def _drop_slow_reference(self) -> None:
         """Leave out the decomposition where eager PyTorch, its operator, is clearly faster: it can decide nothing."""
@@ -354,6 +360,8 @@ class TimingSession:
                 continue
             kept = len(self._result.samples[CANDIDATE])  # rounds that do not count are no grounds to stop
             stop = self._plan.stop(self._result.logs(), kept, time.monotonic() - started)
+            if kept >= _SOME_ROUNDS and self._spending.is_over:
+                stop = "slowness"
             if stop is not None or rounds >= _MOST_ROUNDS * self._plan.max_rounds:
                 self._result.stop = stop or "rounds"
                 break
@@ -656,8 +664,10 @@ class TimingSession:
         )
         started = time.monotonic()
         seen = self._caller.call(worker, contestant.abi, case, inputs, **options)
+        spent_s = time.monotonic() - started
+        self._spending.add(contestant.name, spent_s)
         if contestant.name == CANDIDATE:
-            self._spent_s += time.monotonic() - started
+            self._spent_s += spent_s
             if self._spent_s > _LONGEST_S and not self._result.failure:
                 self._result.failure = f"its calls took {self._spent_s / 60:.0f} minutes in a single session"
         self._watch.add("kernels", seen.elapsed_ns / 1e9)

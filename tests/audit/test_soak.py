@@ -6,8 +6,13 @@ from pathlib import Path
 
 from written_task import BANK, write_task
 
-from robust_kbench.audit.soak import Judged, Soaked, report, soak
-from robust_kbench.registry import LoadedTask
+from robust_kbench.audit.bank import load_bank
+from robust_kbench.audit.setting import Setting
+from robust_kbench.audit.soak import Judged, Soaked, _judge, report, soak
+from robust_kbench.audit.variants import own_variants
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.registry import LoadedTask, load_task
+from robust_kbench.schema.case import Case
 
 STRICT = BANK.replace("return weight * x", "return weight * x * 1.01")
 
@@ -42,6 +47,24 @@ def test_a_false_rejection_is_told_with_its_case(tmp_path: Path) -> None:
     assert lines[0].startswith(f"{len(found.judged):,} judgements of honest variants of 1 tasks (seed 7): ")
     assert "of its limit: other_order of norm/scale at rows=" in lines[1]
     assert " seed " in lines[1]
+
+
+def test_what_a_second_look_accepts_is_not_rejected() -> None:
+    """One element of 6,141, in which 1 + erf cancels: PyTorch itself may be off by as much there."""
+    task = load_task("activation/geglu")
+    case = Case(
+        axes={"rows": 2047, "cols": 3}, dtype="float32", layout="pitched", distribution="uneven",
+        seed=8593320050290460788,
+    )  # fmt: skip
+    setting = Setting.of(task, Reference(task), case)
+    variant = next(each for each in own_variants(load_bank(task), "float32") if each.name == "error_function")
+    answer = variant.answer(setting)
+    assert answer is not None
+    assert not any(judgement.is_accepted for judgement in setting.judge(answer).values())
+    judged = _judge(setting, variant, "here")
+    assert judged is not None
+    assert judged.is_accepted
+    assert 0.5 < judged.ratio < 0.9
 
 
 def test_an_error_close_to_its_limit_is_not_clean() -> None:
