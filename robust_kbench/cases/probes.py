@@ -7,8 +7,8 @@ overflow or vanish. blank: rows, channels or samples of zeros among usual ones, 
 along the first axis are equal, but for one of usual values: a mean over some of them looks certain, and is wrong.
 apart: scores so far apart that their exponentials overflow. magnitudes: rows or blocks from one end of the dtype to the
 other. ends: the first and the last element are a third of a sum each, however long it is; the end of a long sum is else
-too little to miss. masked: a third of the logits are -inf, in half of the rows the first, never the last; a running
-maximum that begins with -inf makes NaN of such rows.
+too little to miss. masked: logits are -inf here and there, at the beginning or the end of a row, or in a stretch of it;
+a running maximum that begins with -inf makes NaN of a row whose first logit, or tile, is.
 nonfinite: a NaN and infinities in a few places, which must not spread.
 """
 
@@ -247,12 +247,24 @@ def _ends(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 
 def _masked(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Normal values, but for a third of each row, and half of all first elements; the last ones stay."""
+    """Normal values, of which -inf takes a third here and there, all before or behind a place, or a stretch of a row.
+
+    One of the four in each row by chance. Of what is masked here and there half of the first elements are, and the last
+    ones are not.
+    """
     values = torch.randn(shape, generator=generator)
-    masked = torch.rand(shape, generator=generator) < _BLANK_SHARE
-    masked[..., :1] = torch.rand(masked[..., :1].shape, generator=generator) < _FIRST_SHARE
-    masked[..., -1:] = False
-    return values.masked_fill(masked, -math.inf)
+    rows = values.view(-1, shape[-1])
+    count, length = rows.shape
+    scattered = torch.rand(rows.shape, generator=generator) < _BLANK_SHARE
+    scattered[:, :1] = torch.rand(scattered[:, :1].shape, generator=generator) < _FIRST_SHARE
+    scattered[:, -1:] = False
+    places = (torch.rand((count, 2), generator=generator) * length).long().sort().values
+    first, last, place = places[:, :1], places[:, 1:], torch.arange(length)
+    ways = (scattered, place < first, place > last, (first < place) & (place < last))
+    way = torch.randint(0, len(ways), (count, 1), generator=generator)
+    for number, masked in enumerate(ways):
+        rows[(way == number) & masked] = -math.inf
+    return values
 
 
 def _alike(spec: Input, case: Case, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

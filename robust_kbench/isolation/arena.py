@@ -53,6 +53,8 @@ class Slots:
     """Of the whole memory."""
     results_at: int = 0
     """Offset of the region in which workers allocate results; 0 where there is none."""
+    file: tuple[int, int] | None = None
+    """Device and inode of the file that workers map, where it is one."""
 
     def __init__(self, memory: torch.Tensor, first: int, stop: int) -> None:
         """`memory`: all of it, as bytes. Slots lie from the offset `first` up to `stop`."""
@@ -143,6 +145,8 @@ class Arena(Slots):
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
         self._descriptor = sealed_memfd("kbench-arena", self.size_bytes)
+        about = os.fstat(self._descriptor)
+        self.file = (about.st_dev, about.st_ino)
         self._memory = mmap.mmap(self._descriptor, self.size_bytes, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
         super().__init__(torch.frombuffer(self._memory, dtype=torch.uint8), 0, self.size_bytes)
 

@@ -17,7 +17,7 @@ from robust_kbench.isolation import schedule
 from robust_kbench.isolation.arena import Slot, Slots, footprint, read_memory, span_of
 from robust_kbench.isolation.process import Reply, Worker
 from robust_kbench.isolation.protocol import Claim, Raised, Returned
-from robust_kbench.isolation.resident import absence
+from robust_kbench.isolation.resident import PAGE_NS, look
 from robust_kbench.isolation.use import PLAIN, Use, label, name_of, reused
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation, Window
@@ -248,13 +248,13 @@ class Caller(Placing):
                 case, "crashed", "broke the protocol: it answered a call with something else", worker.log
             )
         problems: list[str] = []
+        missing = 0
         place = self._judging_place if case.role == "timed" else "cpu"
         claims = {}
         if abi in ("value", "torch"):
             claims = dict(zip(outputs, answer.outputs, strict=False))
             inputs = [item.slot for item in placed.values()]
-            is_timed = case.role == "timed"
-            returned = self._fetch(worker, answer, outputs, inputs, problems, place, is_timed=is_timed)
+            returned, missing = self._fetch(worker, answer, outputs, inputs, problems, place)
         else:
             returned = {name: self._copy(slot, place) for name, slot in outputs.items()}
         slots = {name: item.slot for name, item in placed.items()} | outputs
@@ -269,7 +269,7 @@ class Caller(Placing):
             changed_inputs=self._changed(placed),
             overruns=overruns,
             reused=reused(claims, use.order),
-            elapsed_ns=reply.elapsed_ns,
+            elapsed_ns=reply.elapsed_ns + missing * PAGE_NS,
             wake_ns=reply.wake_ns,
             reports=_plain(answer),
         )
@@ -286,32 +286,30 @@ class Caller(Placing):
         inputs: Sequence[Slot],
         problems: list[str],
         place: str,
-        *,
-        is_timed: bool,
-    ) -> dict[str, torch.Tensor]:
+    ) -> tuple[dict[str, torch.Tensor], int]:
         """Copy what the kernel returned out of the stopped worker, after holding every claim against the contract.
 
-        `inputs`: slots that it may hand back as they are. `is_timed`: whether it has to be there, see `absence`.
+        `inputs`: slots that it may hand back as they are. Returns also how many pages were not there.
         """
         if len(answer.outputs) != len(slots):
             problems.append(f"returned {len(answer.outputs)} values, expected {len(slots)}: {', '.join(slots)}")
-            return {}
-        found = {}
+            return {}, 0
+        found, missing, due = {}, 0, []
         for (name, slot), claim in zip(slots.items(), answer.outputs, strict=True):
             problem = contradiction(claim, slot, "cpu", is_dense=self._task.outputs[name_of(name)].dense)
-            if problem is None and self._copy_out:
-                found[name] = self._copy(slot, place)
-            elif problem is None:
-                try:
-                    stride = _used_stride(claim)
-                    problem = absence(worker.pid, claim.pointer or 0, slot, stride, inputs, is_timed=is_timed)
-                    if problem is None:
-                        found[name] = _read(worker, claim, slot, stride)
-                except OSError as error:
-                    problem = f"its memory cannot be read: {error}"
+            if problem is None and not self._copy_out:
+                pages = look(worker.pid, claim.pointer or 0, slot, _used_stride(claim), inputs, self._arena.file)
+                problem, missing = pages.problem, missing + pages.missing
             if problem:
                 problems.append(f"{name}: {problem}")
-        return found
+            else:
+                due.append((name, claim, slot))
+        for name, claim, slot in due:  # reading one fetches pages, which may be another's
+            try:
+                found[name] = self._copy(slot, place) if self._copy_out else _read(worker, claim, slot)
+            except OSError as error:
+                problems.append(f"{name}: its memory cannot be read: {error}")
+        return found, missing
 
 
 def contradiction(claim: Claim, slot: Slot, device: DeviceKind, *, is_dense: bool) -> str | None:
@@ -374,7 +372,8 @@ def _used_stride(claim: Claim) -> tuple[int, ...]:
     return tuple(0 if size == 1 else step for size, step in zip(claim.shape, claim.stride, strict=True))
 
 
-def _read(worker: Worker, claim: Claim, slot: Slot, stride: tuple[int, ...]) -> torch.Tensor:
+def _read(worker: Worker, claim: Claim, slot: Slot) -> torch.Tensor:
+    stride = _used_stride(claim)
     span = span_of(claim.shape, stride)
     if span == 0 or claim.pointer is None:
         return torch.empty(slot.shape, dtype=getattr(torch, slot.dtype))

@@ -3,53 +3,83 @@
 The loophole: a result need not be computed to be read. Pages that a kernel has only mapped, over its inputs or over
 nothing, are fetched or made zero when the judge looks at them, which costs the kernel nothing on the clock.
 How it is detected: in the page table of the stopped worker (`/proc/PID/pagemap`, see Linux'
-Documentation/admin-guide/mm/pagemap.rst). All pages of a result are there, and none is a file's or shared, unless the
-whole result is an input, at the place where the judge has put it.
-What it lets through: pages of zeros that were read and never written, which takes nearly as long. Nothing is known
-where the table cannot be read, as on gVisor.
+Documentation/admin-guide/mm/pagemap.rst). No page of a result is a file's or shared, unless the whole result is an
+input, at the place where the judge has put it. Pages that are not there are charged with what it takes to make them:
+zeros of a heap that is new, as NumPy's, are right, and not for nothing.
+What it lets through: small pages of zeros that were read and never written, which takes as long as writing them.
+Nothing is known where the table cannot be read, as on gVisor.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from robust_kbench.isolation.arena import PAGE_BYTES, Slot, span_of
 
+PAGE_NS = 1_500
+"""To fault in a page and to make it zero: 1.3 to 1.9 us were measured in a virtual machine. Zeros take 0.2 us in a page
+that is there."""
 _ENTRY_BYTES = 8
 _PRESENT, _SWAPPED, _SHARED = (np.uint64(1 << bit) for bit in (63, 62, 61))
-_ARENA = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) .*/memfd:kbench-arena")
 Numbers = npt.NDArray[np.int64]
+File = tuple[int, int]
+"""Device and inode."""
 
 
-def absence(
-    pid: int, pointer: int, slot: Slot, stride: tuple[int, ...], inputs: Sequence[Slot], *, is_timed: bool
-) -> str | None:
-    """Say in words why what worker `pid` has at `pointer` is no result of its own, or None.
+@dataclass(frozen=True)
+class Found:
+    """What the page table tells of a result: a problem in words, and how many pages are not there."""
+
+    problem: str = ""
+    missing: int = 0
+
+
+@dataclass(frozen=True)
+class _Mapping:
+    start: int
+    end: int
+    offset: int
+    file: File
+    is_private: bool
+
+    @property
+    def is_anonymous(self) -> bool:
+        return self.is_private and self.file == (0, 0)
+
+
+def look(
+    pid: int, pointer: int, slot: Slot, stride: tuple[int, ...], inputs: Sequence[Slot], arena: File | None
+) -> Found:
+    """Look at what worker `pid` has at `pointer`.
 
     It has the shape and the type of `slot`, and lies there with `stride`, in elements. `inputs`: slots of the judge's
-    memory, each of which a kernel may hand back as it is. `is_timed`: whether pages must be there. Zeros of a heap that
-    is new, as NumPy's, are not, and cost nobody anything in a call that is only checked; in one that is timed the heap
-    is not new.
+    memory, which is the file `arena`; a kernel may hand back each as it is.
     """
     nbytes = span_of(slot.shape, stride) * slot.itemsize
     if nbytes == 0 or not 0 < pointer < 2**63 - nbytes:
-        return None  # what is wrong with such an address is said by whoever reads it
+        return Found()  # what is wrong with such an address is said by whoever reads it
     pages = pages_of(pointer, slot.shape, [step * slot.itemsize for step in stride], slot.itemsize)
     entries = _entries(pid, pages)
     if entries is None:
-        return None
+        return Found()
     missing = int(np.count_nonzero((entries & (_PRESENT | _SWAPPED)) == 0))
-    if missing and is_timed:
-        return f"{missing:,} of its {len(pages):,} pages were never written; a result must be there when a call ends"
-    shared = int(np.count_nonzero(entries & _SHARED))
-    if shared and not _is_an_input(pid, pointer, nbytes, inputs):
-        return f"{shared:,} of its {len(pages):,} pages are mapped from elsewhere; return memory of your own"
-    return None
+    shared = pages[(entries & _SHARED) != 0]
+    if not len(shared):
+        return Found(missing=missing)
+    mappings = _mappings(pid)
+    zeros = _count_anonymous(mappings, shared)  # of one huge page, which all share
+    if zeros == len(shared):
+        return Found(missing=missing + zeros)
+    if _is_an_input(mappings, pointer, nbytes, inputs, arena):
+        return Found()
+    words = f"{len(shared) - zeros:,} of its {len(pages):,} pages are mapped from elsewhere; return memory of your own"
+    return Found(words, missing)
 
 
 def pages_of(pointer: int, shape: Sequence[int], stride: Sequence[int], itemsize: int) -> Numbers:
@@ -90,13 +120,34 @@ def _entries(pid: int, pages: Numbers) -> npt.NDArray[np.uint64] | None:
     return found[pages - start]
 
 
-def _is_an_input(pid: int, pointer: int, nbytes: int, inputs: Sequence[Slot]) -> bool:
-    """Tell if bytes that a worker has at `pointer` are a part of one input, where its mapping of the arena has it."""
-    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
-        found = [match for line in maps if (match := _ARENA.match(line))]
-    for match in found:
-        start, end, offset = (int(group, 16) for group in match.groups())
-        if start <= pointer and pointer + nbytes <= end:
-            place = offset + pointer - start
+def _mappings(pid: int) -> list[_Mapping]:
+    """Mappings of a process. Names come last in each line, and are a submission's to choose: nobody reads them."""
+    with open(f"/proc/{pid}/maps", "rb") as maps:
+        lines = maps.read().split(b"\n")
+    found = []
+    for line in lines[:-1]:
+        bounds, mode, offset, device, inode = line.split(None, 5)[:5]
+        start, end = (int(number, 16) for number in bounds.split(b"-"))
+        major, minor = (int(number, 16) for number in device.split(b":"))
+        node = int(inode)
+        file = (os.makedev(major, minor), node) if node else (0, 0)
+        if end < 2**63:  # else it is the kernel's
+            found.append(_Mapping(start, end, int(offset, 16), file, is_private=mode[3:4] == b"p"))
+    return found
+
+
+def _count_anonymous(mappings: Sequence[_Mapping], pages: Numbers) -> int:
+    """Count pages of private memory that is no file's."""
+    own = list(chain.from_iterable((each.start, each.end) for each in mappings if each.is_anonymous))
+    return int(np.count_nonzero(np.searchsorted(np.array(own, dtype=np.int64), pages * PAGE_BYTES, "right") % 2))
+
+
+def _is_an_input(
+    mappings: Sequence[_Mapping], pointer: int, nbytes: int, inputs: Sequence[Slot], arena: File | None
+) -> bool:
+    """Tell if bytes that a worker has at `pointer` are a part of one input, where a mapping of the arena has it."""
+    for each in mappings:
+        if each.file == arena and each.start <= pointer and pointer + nbytes <= each.end:
+            place = each.offset + pointer - each.start
             return any(slot.offset <= place and place + nbytes <= slot.offset + slot.nbytes for slot in inputs)
     return False

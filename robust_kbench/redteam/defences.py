@@ -23,6 +23,7 @@ from robust_kbench.guards import clock, floor, lateness
 from robust_kbench.isolation import calls, pool, process
 from robust_kbench.isolation.arena import REDZONE_BYTES, Slots
 from robust_kbench.isolation.protocol import Raised
+from robust_kbench.isolation.resident import Found
 from robust_kbench.languages import compiler
 from robust_kbench.oracle import verdict
 from robust_kbench.oracle.categorical import Categorical
@@ -81,7 +82,7 @@ def _no_sandbox() -> AbstractContextManager[None]:
 
 def _no_pages() -> AbstractContextManager[None]:
     """Results are read whatever pages they lie on."""
-    return _replaced((calls, "absence", lambda *_: None))
+    return _replaced((calls, "look", lambda *_: Found()))
 
 
 def _no_buffers() -> AbstractContextManager[None]:

@@ -28,6 +28,7 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "kcmp": (312, 272),
     "pidfd_getfd": (438, 438),
     "process_madvise": (440, 440),
+    "remap_file_pages": (216, 234),
     "unshare": (272, 97),
     "setns": (308, 268),
     "mount": (165, 40),

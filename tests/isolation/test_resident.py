@@ -7,7 +7,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.isolation.arena import PAGE_BYTES, Arena, Slot
-from robust_kbench.isolation.resident import absence, pages_of
+from robust_kbench.isolation.calls import Caller
+from robust_kbench.isolation.resident import PAGE_NS, Found, look, pages_of
 from robust_kbench.schema.case import Case
 from robust_kbench.worker.kernel import map_shared
 
@@ -30,8 +31,8 @@ def slot(size: int = SIZE, offset: int = 0) -> Slot:
     return Slot("uint8", (size,), (1,), offset, size, 1)
 
 
-def found(pointer: int, size: int = SIZE, inputs: tuple[Slot, ...] = (), *, is_timed: bool = True) -> str | None:
-    return absence(os.getpid(), pointer, slot(size), (1,), inputs, is_timed=is_timed)
+def found(pointer: int, size: int = SIZE, inputs: tuple[Slot, ...] = (), arena: Arena | None = None) -> Found:
+    return look(os.getpid(), pointer, slot(size), (1,), inputs, arena.file if arena else None)
 
 
 def mapped(flags: int, descriptor: int = -1) -> tuple[mmap.mmap, int]:
@@ -42,25 +43,36 @@ def mapped(flags: int, descriptor: int = -1) -> tuple[mmap.mmap, int]:
 def test_memory_that_was_written_is_there() -> None:
     memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory[:] = bytes(SIZE)
-    assert found(pointer) is None
-    assert found(pointer + 1, SIZE - 1) is None
+    assert found(pointer) == Found()
+    assert found(pointer + 1, SIZE - 1) == Found()
 
 
 @pytest.mark.parametrize("written", [0, 1, PAGES - 1])
-def test_pages_that_nobody_wrote_are_no_result(written: int) -> None:
+def test_pages_that_nobody_wrote_are_counted(written: int) -> None:
     memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory[: written * PAGE_BYTES] = bytes(written * PAGE_BYTES)
-    assert found(pointer) == (
-        f"{PAGES - written} of its {PAGES} pages were never written; a result must be there when a call ends"
-    )
-    assert found(pointer, written * PAGE_BYTES) is None
-    assert found(pointer, is_timed=False) is None
+    assert found(pointer) == Found(missing=PAGES - written)
+    assert found(pointer, written * PAGE_BYTES) == Found()
+
+
+def test_a_huge_page_of_zeros_that_was_only_read_counts_as_missing() -> None:
+    """All who read such memory share one page, which looks like a file's."""
+    huge = 2 << 20
+    memory = mmap.mmap(-1, 2 * huge, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    pointer = -(-ctypes.addressof(ctypes.c_char.from_buffer(memory)) // huge) * huge
+    assert ctypes.c_char.from_address(pointer).value == b"\0"
+    answer = found(pointer, huge)
+    assert answer.problem == ""
+    assert answer.missing in (0, huge // PAGE_BYTES - 1, huge // PAGE_BYTES)  # 0: no huge pages here; -1: a small one
 
 
 def test_shared_pages_are_no_result() -> None:
     memory, pointer = mapped(mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
     memory[:] = bytes(SIZE)
-    assert found(pointer) == f"{PAGES} of its {PAGES} pages are mapped from elsewhere; return memory of your own"
+    assert (
+        found(pointer).problem == f"{PAGES} of its {PAGES} pages are mapped from elsewhere; return memory of your own"
+    )
 
 
 def test_pages_of_a_file_are_no_result_until_they_are_written(tmp_path: Path) -> None:
@@ -68,9 +80,9 @@ def test_pages_of_a_file_are_no_result_until_they_are_written(tmp_path: Path) ->
     with open(tmp_path / "file", "r+b") as file:
         memory, pointer = mapped(mmap.MAP_PRIVATE, file.fileno())
     assert memory[0] + memory[PAGE_BYTES] == 0  # they are there now
-    assert "never written" in str(found(pointer)) or "mapped from elsewhere" in str(found(pointer))
+    assert "mapped from elsewhere" in found(pointer).problem
     memory[:] = bytes(SIZE)
-    assert found(pointer) is None
+    assert found(pointer) == Found()
 
 
 @pytest.fixture
@@ -86,17 +98,38 @@ def arena() -> Iterator[tuple[Arena, int]]:
 
 
 def test_an_input_may_be_handed_back_as_a_whole_or_in_part(arena: tuple[Arena, int]) -> None:
-    _, address = arena
+    judges, address = arena
     inputs = (slot(SIZE, offset=SIZE), slot(SIZE, offset=3 * SIZE))
-    assert found(address + SIZE, SIZE, inputs) is None
-    assert found(address + SIZE + 7, 100, inputs) is None
-    assert found(address + 3 * SIZE, SIZE, inputs) is None
+    assert found(address + SIZE, SIZE, inputs, judges) == Found()
+    assert found(address + SIZE + 7, 100, inputs, judges) == Found()
+    assert found(address + 3 * SIZE, SIZE, inputs, judges) == Found()
 
 
 @pytest.mark.parametrize(("start", "size"), [(0, SIZE), (SIZE - 1, SIZE), (SIZE + 1, SIZE), (2 * SIZE, 8)])
 def test_other_memory_of_the_judges_is_no_result(arena: tuple[Arena, int], start: int, size: int) -> None:
-    _, address = arena
-    assert "mapped from elsewhere" in str(found(address + start, size, (slot(SIZE, offset=SIZE),)))
+    judges, address = arena
+    assert "mapped from elsewhere" in found(address + start, size, (slot(SIZE, offset=SIZE),), judges).problem
+
+
+@pytest.mark.parametrize("folder", [".", "a\r{line}"])
+def test_a_file_of_the_same_name_is_not_the_judges_memory(
+    arena: tuple[Arena, int], tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a name speak for other memory: one with a carriage return looked like a line of its own."""
+    judges, _ = arena
+    inputs = (slot(SIZE),)
+    memory, pointer = mapped(mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+    memory[:] = bytes(SIZE)
+    line = f"{pointer:x}-{pointer + SIZE:x} rw-p 0 y"
+    monkeypatch.chdir(tmp_path)
+    os.makedirs(folder.format(line=line), exist_ok=True)
+    with open(os.path.join(folder.format(line=line), "memfd:kbench-arena"), "w+b") as file:
+        file.truncate(SIZE)
+        other = mmap.mmap(file.fileno(), SIZE)
+    other[:] = bytes(SIZE)
+    itself = ctypes.addressof(ctypes.c_char.from_buffer(other))
+    for place in (pointer, itself):
+        assert "mapped from elsewhere" in found(place, SIZE, inputs, judges).problem
 
 
 def test_pages_of_an_input_among_others_are_no_result(arena: tuple[Arena, int]) -> None:
@@ -110,17 +143,14 @@ def test_pages_of_an_input_among_others_are_no_result(arena: tuple[Arena, int]) 
     sizes = ctypes.c_size_t(PAGE_BYTES), ctypes.c_size_t(PAGE_BYTES)
     moved = libc.mremap(ctypes.c_void_p(address + SIZE), *sizes, 3, ctypes.c_void_p(pointer + PAGE_BYTES))
     assert moved == pointer + PAGE_BYTES
-    assert found(pointer, SIZE, inputs) == (
+    assert found(pointer, SIZE, inputs, made).problem == (
         f"1 of its {PAGES} pages are mapped from elsewhere; return memory of your own"
     )
-    assert found(pointer, PAGE_BYTES, inputs) is None
-    assert made.size_bytes == 4 * SIZE
+    assert found(pointer + PAGE_BYTES, PAGE_BYTES, inputs, made) == Found()
 
 
 def test_nothing_is_said_of_nothing_and_of_what_is_no_address() -> None:
-    assert found(8, 0) is None
-    assert found(0) is None
-    assert found(-8) is None
+    assert found(8, 0) == found(0) == found(-8) == Found()
 
 
 def test_nothing_is_known_where_nobody_lets_us_look(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,9 +158,9 @@ def test_nothing_is_known_where_nobody_lets_us_look(monkeypatch: pytest.MonkeyPa
         raise PermissionError
 
     memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    assert found(pointer) is not None
+    assert found(pointer).missing == PAGES
     monkeypatch.setattr(os, "open", refused)
-    assert found(pointer) is None
+    assert found(pointer) == Found()
     memory[0] = 1
 
 
@@ -176,11 +206,10 @@ def test_what_kernels_return_is_there(evaluator: Evaluator, submit: Submit, body
     assert _evaluated(evaluator, submit, body, role) == ("passed", "")
 
 
-@pytest.mark.parametrize(("role", "status"), [("check", "passed"), ("timed", "incorrect")])
-def test_zeros_that_nobody_wrote_are_right_where_nothing_is_timed(
-    evaluator: Evaluator, submit: Submit, role: Role, status: str
-) -> None:
-    source = """import ctypes, numpy, torch
+@pytest.mark.parametrize("role", ["check", "timed"])
+def test_zeros_that_nobody_wrote_are_right_and_charged(evaluator: Evaluator, submit: Submit, role: Role) -> None:
+    """As NumPy's are in a heap that is new, in a thread of its own above all."""
+    source = """import ctypes, torch
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 
@@ -191,9 +220,22 @@ def embedding_backward(grad_y, token, rows):
     y = torch.frombuffer((ctypes.c_char * size).from_address(where), dtype=grad_y.dtype).view(rows, grad_y.shape[1])
     return y.index_add_(0, token, grad_y)
 """
+    elapsed_ns = list[int]()
+    observe = Caller._observe
+
+    def noted(self: Caller, worker: Any, abi: str, case: Case, reply: Any, *rest: Any) -> Any:
+        seen = observe(self, worker, abi, case, reply, *rest)
+        elapsed_ns.append(seen.elapsed_ns - reply.elapsed_ns)
+        return seen
+
     case = Case(axes={"tokens": 2, "vocabulary": 64, "width": 4096}, dtype="float32", seed=5, role=role)
     submission = submit(source, task="index/embedding_backward", entry_point="kernel.py::embedding_backward")
-    assert evaluator.evaluate(submission, tier="quick", case=case).status == status
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Caller, "_observe", noted)
+        record = evaluator.evaluate(submission, tier="quick", case=case)
+    assert record.status == "passed", record.reason
+    rows = {2, 1}  # of two tokens, which may be the same
+    assert elapsed_ns[0] in {(256 - 4 * count) * PAGE_NS for count in rows}
 
 
 def test_a_result_in_shared_memory_is_refused_in_words(evaluator: Evaluator, submit: Submit) -> None:

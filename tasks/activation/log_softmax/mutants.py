@@ -23,7 +23,16 @@ def warp_for_a_row(x: torch.Tensor) -> torch.Tensor:
 
 def online(x: torch.Tensor) -> torch.Tensor:
     """One pass over blocks of columns that rescales the running sum when the maximum grows, in float32."""
-    largest = x.new_full((x.shape[0], 1), -math.inf, dtype=torch.float32)
+    return _online_from(torch.finfo(torch.float32).min, x)
+
+
+def tiles_from_minus_infinity(x: torch.Tensor) -> torch.Tensor:
+    """Online, with -inf as the first maximum: NaN where a whole block at the beginning of a row is masked."""
+    return _online_from(-math.inf, x)
+
+
+def _online_from(least: float, x: torch.Tensor) -> torch.Tensor:
+    largest = x.new_full((x.shape[0], 1), least, dtype=torch.float32)
     total = torch.zeros_like(largest)
     for block in x.float().split(max(128, x.shape[-1] // 32), -1):
         new = torch.maximum(largest, block.amax(-1, keepdim=True))
@@ -177,4 +186,5 @@ MUTANTS = (
     half_accumulator, coarse_logarithm, tf32_inputs, eps_in_the_logarithm, last_element_unnormalised,
     sum_of_the_first_row,
     lanes_from_minus_infinity,
+    tiles_from_minus_infinity,
 )  # fmt: skip

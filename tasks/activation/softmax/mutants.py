@@ -31,13 +31,22 @@ def _taylor(x: torch.Tensor, degree: int) -> torch.Tensor:
 
 def online(x: torch.Tensor) -> torch.Tensor:
     """One pass over blocks of 128 columns that rescales the running sum (Milakov and Gimelshein 2018), in float32."""
-    largest = x.new_full((x.shape[0], 1), float("-inf"), dtype=torch.float32)
+    return _online_from(torch.finfo(torch.float32).min, x)
+
+
+def _online_from(least: float, x: torch.Tensor) -> torch.Tensor:
+    largest = x.new_full((x.shape[0], 1), least, dtype=torch.float32)
     total = torch.zeros_like(largest)
     for block in x.float().split(128, -1):
         new = torch.maximum(largest, block.amax(-1, keepdim=True))
         total = total * torch.exp(largest - new) + torch.exp(block - new).sum(-1, keepdim=True)
         largest = new
     return (torch.exp(x.float() - largest) / total).to(x.dtype)
+
+
+def tiles_from_minus_infinity(x: torch.Tensor) -> torch.Tensor:
+    """Online, with -inf as the first maximum: NaN where a whole block at the beginning of a row is masked."""
+    return _online_from(-float("inf"), x)
 
 
 def base_two(x: torch.Tensor) -> torch.Tensor:
@@ -202,4 +211,5 @@ MUTANTS = (
     sum_of_the_first_row,
     coarse_exponential,
     lanes_from_minus_infinity,
+    tiles_from_minus_infinity,
 )  # fmt: skip

@@ -20,7 +20,16 @@ def warp_for_a_row(x: torch.Tensor) -> torch.Tensor:
 
 def online(x: torch.Tensor) -> torch.Tensor:
     """Tiles of 128 columns with a running maximum; the sum is rescaled when it grows."""
-    top, total = x.new_full((len(x),), -math.inf, dtype=torch.float32), 0.0
+    return _online_from(torch.finfo(torch.float32).min, x)
+
+
+def tiles_from_minus_infinity(x: torch.Tensor) -> torch.Tensor:
+    """Online, with -inf as the first maximum: NaN where a whole tile at the beginning of a row is masked."""
+    return _online_from(-math.inf, x)
+
+
+def _online_from(least: float, x: torch.Tensor) -> torch.Tensor:
+    top, total = x.new_full((len(x),), least, dtype=torch.float32), 0.0
     for part in x.float().split(128, -1):
         new = torch.maximum(top, part.amax(-1))
         total = total * torch.exp(top - new) + torch.exp(part - new[:, None]).sum(-1)
@@ -147,4 +156,5 @@ MUTANTS = (
     epsilon_in_the_logarithm,
     last_row_of_another,
     lanes_from_minus_infinity,
+    tiles_from_minus_infinity,
 )
