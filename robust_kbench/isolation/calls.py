@@ -298,8 +298,11 @@ class Caller(Placing):
         for (name, slot), claim in zip(slots.items(), answer.outputs, strict=True):
             problem = contradiction(claim, slot, "cpu", is_dense=self._task.outputs[name_of(name)].dense)
             if problem is None and not self._copy_out:
-                pages = look(worker.pid, claim.pointer or 0, slot, _used_stride(claim), inputs, self._arena.file)
-                problem, missing = pages.problem, missing + pages.missing
+                try:
+                    pages = look(worker.pid, claim.pointer or 0, slot, _used_stride(claim), inputs, self._arena.file)
+                    problem, missing = pages.problem, missing + pages.missing
+                except OSError as error:  # it may have died meanwhile
+                    problem = f"its memory cannot be read: {error}"
             if problem:
                 problems.append(f"{name}: {problem}")
             else:

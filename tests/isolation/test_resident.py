@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robust_kbench.evaluate import Evaluator
+from robust_kbench.isolation import calls
 from robust_kbench.isolation.arena import PAGE_BYTES, Arena, Slot
 from robust_kbench.isolation.calls import Caller
 from robust_kbench.isolation.resident import PAGE_NS, Found, look, pages_of
@@ -262,3 +263,13 @@ def test_a_worker_keeps_no_way_to_map_the_judges_memory_again(evaluator: Evaluat
         assert ctypes.get_errno() == 22
     return torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)"""
     assert _evaluated(evaluator, submit, body) == ("passed", "")
+
+
+def test_a_table_that_cannot_be_read_any_longer_is_told_as_memory_is(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> Found:
+        raise ProcessLookupError("gone")
+
+    monkeypatch.setattr(calls, "look", gone)
+    assert _evaluated(evaluator, submit, f"{RIGHT}; return y") == ("incorrect", "y: its memory cannot be read: gone")
