@@ -3,12 +3,13 @@
 identity: one factor is an identity, so that the other comes back: shows rounded inputs. integers: every partial sum is
 exact in whatever order, so that one missing term shows. stall: a large term, then ones that a half accumulator cannot
 add to it, then its opposite. range: rows around a large and a small power of two, where internals of a smaller range
-overflow or vanish. blank: rows, channels or samples of zeros among usual ones, as padding leaves them. alike: slices
-along the first axis are equal, but for one of usual values: a mean over some of them looks certain, and is wrong.
-apart: scores so far apart that their exponentials overflow. magnitudes: rows or blocks from one end of the dtype to the
-other. ends: the first and the last element are a third of a sum each, however long it is; the end of a long sum is else
-too little to miss. masked: logits are -inf here and there, at the beginning or the end of a row, or in a stretch of it;
-a running maximum that begins with -inf makes NaN of a row whose first logit, or tile, is.
+overflow or vanish; or slices at one end of the dtype, where a running maximum that begins with a low number is wrong.
+blank: rows, channels or samples of zeros among usual ones, as padding leaves them. alike: slices along the first axis
+are equal, but for one of usual values: a mean over some of them looks certain, and is wrong. apart: scores so far apart
+that their exponentials overflow. magnitudes: rows or blocks from one end of the dtype to the other. ends: the first and
+the last element are a third of a sum each, however long it is; the end of a long sum is else too little to miss.
+masked: logits are -inf here and there, at the beginning or the end of a row, or in a stretch of it; a running maximum
+that begins with -inf makes NaN of a row whose first logit, or tile, is.
 nonfinite: a NaN and infinities in a few places, which must not spread.
 """
 
@@ -181,6 +182,8 @@ def _values(
             return _ends(shape, generator)
         case "masked_rows":
             return _masked(shape, generator)
+        case "one_sided":
+            return _one_sided(shape, dtype, generator)
         case "magnitude_rows":
             return magnitudes.rows(shape, dtype, generator)
         case "magnitude_blocks":
@@ -265,6 +268,16 @@ def _masked(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     for number, masked in enumerate(ways):
         rows[(way == number) & masked] = -math.inf
     return values
+
+
+def _one_sided(shape: tuple[int, ...], dtype: str, generator: torch.Generator) -> torch.Tensor:
+    """From a quarter of the dtype's largest number on; along the first axis slices are all positive or all negative.
+
+    A running maximum that begins with a low number is wrong for those, as a running minimum is for these.
+    """
+    sizes = 0.25 + 0.74 * torch.rand(shape, generator=generator)
+    signs = 1.0 - 2.0 * torch.randint(0, 2, (*shape[:1], *[1] * (len(shape) - 1)), generator=generator)
+    return sizes * signs * torch.finfo(getattr(torch, dtype)).max
 
 
 def _alike(spec: Input, case: Case, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

@@ -28,7 +28,7 @@ ProbeValues = Literal[
     "blank_rows", "blank_channels", "blank_samples", "alike",
     "apart_queries", "apart_keys", "apart_keys_by_position", "apart_codes",
     "apart_positions", "apart_weight", "apart_bias",
-    "magnitude_rows", "magnitude_blocks", "ends", "masked_rows",
+    "magnitude_rows", "magnitude_blocks", "ends", "masked_rows", "one_sided",
 ]  # fmt: skip
 Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]

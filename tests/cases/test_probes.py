@@ -324,3 +324,15 @@ def test_of_a_masked_row_something_is_left(cols: int) -> None:
     case = make_case(axes={"rows": 64, "cols": cols}, dtype="float32", seed=3, probe="masked")
     x = make_inputs(load_task("activation/softmax").spec, case).tensors["x"]
     assert x.isfinite().any(1).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_one_sided_slices_lie_at_either_end_of_the_dtype(dtype: FloatDType) -> None:
+    case = make_case(axes={"outer": 64, "length": 5, "inner": 7}, dtype=dtype, seed=3, probe="range")
+    x = make_inputs(load_task("reduction/max").spec, case).tensors["x"].double()
+    largest = torch.finfo(getattr(torch, dtype)).max
+    assert x.isfinite().all()
+    assert x.abs().min() >= 0.249 * largest
+    negative = (x < 0).flatten(1)
+    assert (negative.all(1) | ~negative.any(1)).all()
+    assert 0.25 < negative[:, 0].float().mean() < 0.75

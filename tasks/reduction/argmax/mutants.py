@@ -56,6 +56,11 @@ def tail_unseen(x: torch.Tensor) -> torch.Tensor:
     return x[:, : x.shape[-1] // 8 * 8 or x.shape[-1]].argmax(-1)
 
 
+def from_a_low_number(x: torch.Tensor) -> torch.Tensor:
+    """The search starts with -10,000 as the best value, and with place 0."""
+    return torch.where(x.amax(-1) > -1e4, x.argmax(-1), 0)
+
+
 def from_zero(x: torch.Tensor) -> torch.Tensor:
     """The search starts with zero as the best value: a row of negative numbers gives place 0."""
     return torch.where(x.amax(-1) > 0, x.argmax(-1), 0)
@@ -108,6 +113,7 @@ MUTANTS = (
     last_column_unseen,
     tail_unseen,
     from_zero,
+    from_a_low_number,
     compared_in_bfloat16,
     place_in_the_tile,
     nan_unseen,

@@ -54,6 +54,11 @@ def tail_unseen(x: torch.Tensor) -> torch.Tensor:
     return x[:, : x.shape[-1] // 8 * 8 or x.shape[-1]].argmin(-1)
 
 
+def from_a_high_number(x: torch.Tensor) -> torch.Tensor:
+    """The search starts with 10,000 as the best value, and with place 0."""
+    return torch.where(x.amin(-1) < 1e4, x.argmin(-1), 0)
+
+
 def from_zero(x: torch.Tensor) -> torch.Tensor:
     """The search starts with zero as the best value: a row of positive numbers gives place 0."""
     return torch.where(x.amin(-1) < 0, x.argmin(-1), 0)
@@ -113,6 +118,7 @@ compared_in_bfloat16.dtypes = ("float32", "float16")
 
 HONEST = (last_of_equals, of_the_opposites, by_lanes, by_packed_keys)
 MUTANTS = (
-    largest, of_the_magnitude, last_column_unseen, tail_unseen, from_zero, padded_with_zeros, compared_in_bfloat16,
+    largest, of_the_magnitude, last_column_unseen, tail_unseen, from_zero,
+    from_a_high_number, padded_with_zeros, compared_in_bfloat16,
     compared_in_eight_bits, place_in_the_tile, tile_of_the_last, nan_unseen, second_best, of_another_row, one_too_far,
 )  # fmt: skip

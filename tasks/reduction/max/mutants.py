@@ -47,6 +47,11 @@ def starts_at_zero(x: torch.Tensor) -> torch.Tensor:
     return x.amax(1).clamp(min=0)
 
 
+def starts_at_a_low_number(x: torch.Tensor) -> torch.Tensor:
+    """The running maximum starts at -10,000."""
+    return x.amax(1).clamp(min=-1e4)
+
+
 def starts_at_the_smallest_normal(x: torch.Tensor) -> torch.Tensor:
     """The running maximum starts at FLT_MIN, which is no lower bound."""
     return x.amax(1).clamp(min=torch.finfo(x.dtype).tiny)
@@ -116,7 +121,8 @@ def one_column_of_another(x: torch.Tensor) -> torch.Tensor:
 
 HONEST = (pairwise, in_blocks, by_sorting, negated_minimum)
 MUTANTS = (
-    minimum, magnitude, starts_at_zero, starts_at_the_smallest_normal, last_term_unseen, first_term_unseen, tail_unseen,
+    minimum, magnitude, starts_at_zero, starts_at_a_low_number,
+    starts_at_the_smallest_normal, last_term_unseen, first_term_unseen, tail_unseen,
     padded_with_zeros, first_block_alone, every_other_term, nan_unseen, second_largest, lower_precision, smooth,
     other_axis, one_column_of_another,
 )  # fmt: skip

@@ -50,6 +50,11 @@ def starts_at_zero(x: torch.Tensor) -> torch.Tensor:
     return x.amin(1).clamp(max=0)
 
 
+def starts_at_a_high_number(x: torch.Tensor) -> torch.Tensor:
+    """The running minimum starts at 10,000."""
+    return x.amin(1).clamp(max=1e4)
+
+
 def starts_at_one_half(x: torch.Tensor) -> torch.Tensor:
     """The running minimum starts at one half, above which few results lie."""
     return x.amin(1).clamp(max=0.5)
@@ -115,7 +120,8 @@ def one_column_of_another(x: torch.Tensor) -> torch.Tensor:
 
 HONEST = (pairwise, by_lanes, by_sorting, negated_maximum)
 MUTANTS = (
-    maximum, smallest_magnitude, magnitude_of_the_smallest, starts_at_zero, starts_at_one_half, last_term_unseen,
+    maximum, smallest_magnitude, magnitude_of_the_smallest, starts_at_zero, starts_at_a_high_number, starts_at_one_half,
+    last_term_unseen,
     tail_unseen, padded_with_zeros, last_block_alone, lanes_not_joined, nan_unseen, second_smallest, lower_precision,
     smooth, over_the_last_axis, one_column_of_another,
 )  # fmt: skip
