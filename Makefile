@@ -20,7 +20,7 @@ evaluate: $(STAMP)
 # Tests that expect something of a time, of the memory that is free or of the processes that run. All others run side by side.
 ALONE := $(wildcard tests/devices/test_c*.py) tests/devices/test_limits.py tests/devices/test_machine.py tests/isolation tests/perf \
          $(addprefix tests/redteam/test_,campaign.py disturbances.py trials.py) \
-         $(addprefix tests/timing/test_,cuda_session.py faster_starts.py spot_checks.py starting.py) \
+         $(addprefix tests/timing/test_,cuda_session.py faster_starts.py spending.py spot_checks.py starting.py) \
          $(addprefix tests/worker/test_,sandbox.py warm_process.py) \
          $(addprefix tests/test_,bad_submissions.py declared_contracts.py device_memory.py fewer_layers.py forged_answers.py \
            free_memory.py killed_judges.py machine_shares.py pipeline.py timing_attacks.py trust_boundary.py wrong_answers.py)

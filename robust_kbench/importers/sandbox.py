@@ -13,7 +13,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from robust_kbench.hostile_folders import discard, open_left
 from robust_kbench.importers.description import Report, Request
 from robust_kbench.own_modules import confined_python
 from robust_kbench.schema.documents import parse
+from robust_kbench.worker.builder import NOBODY
 
 REQUEST, RESULT, TASK = "request.json", "result.json", "task"
 _MEMORY_BYTES = 14 << 30
@@ -65,7 +65,7 @@ def _imports_this_package() -> bool:
 def _execute(folder: Path, seconds: int, stop: Event, log: BinaryIO) -> int | None:
     """The exit code, or None when time ran out, or nobody waits any longer."""
     limits = [str(os.getpid()), str(folder), str(seconds), str(_MEMORY_BYTES), ""]
-    builder = [sys.executable, "-I", "-m", "robust_kbench.worker.builder", *limits, "--"]
+    builder = [*confined_python("robust_kbench.worker.builder"), *limits, NOBODY, "--"]
     command = [*builder, *confined_python("robust_kbench.importers.child", str(folder))]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
     environment |= {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}

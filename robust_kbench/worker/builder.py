@@ -2,7 +2,7 @@
 
 `python -I -m robust_kbench.worker.builder PARENT FOLDER SECONDS MEMORY_BYTES READABLE STARTED -- COMMAND...`;
 READABLE is a list of folders, joined by colons, STARTED the number of a descriptor to which a byte is written once all
-that this needs was found. The exit code is the compiler's, or 128 plus the signal that ended it.
+that this needs was found, or that of nobody's. The exit code is the compiler's, or 128 plus the signal that ended it.
 """
 
 import contextlib
@@ -14,6 +14,8 @@ import sys
 
 from robust_kbench.worker import kernel, landlock, private_root, readable, sandbox, seccomp
 
+NOBODY = "0"
+"""In place of STARTED."""
 _MAX_OUTPUT_BYTES = 256 << 20
 _CANNOT = {errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.EINVAL}
 """Errors of a machine that has no such layer, or forbids it: compilers run with fewer layers there."""
@@ -23,8 +25,9 @@ def main() -> None:
     """Enter the sandbox, fork, and become the compiler."""
     parent, folder, seconds, memory_bytes, also_readable, started = sys.argv[1:7]
     command = sys.argv[8:]
-    os.write(int(started), b"!")
-    os.close(int(started))
+    if started != NOBODY:
+        os.write(int(started), b"!")
+        os.close(int(started))
     sandbox.enter_namespaces()
     kernel.die_with_parent(int(parent))
     watcher = os.getpid()

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
 from robust_kbench.hostile_folders import discard, open_left
 from robust_kbench.own_modules import confined_python
+from robust_kbench.worker.builder import NOBODY
 
 _TAIL = 300
 _FRAMES = re.compile(r"most recent call first\):\n((?:  File .*\n){1,2})")
@@ -82,7 +82,7 @@ def _execute(folder: Path, settings: Settings, readable: list[str], log: BinaryI
     """The exit code, or None when time ran out."""
     places = os.pathsep.join([*readable, *settings.packages])
     limits = [str(os.getpid()), str(folder), str(4 * settings.seconds), str(settings.memory_bytes), places]
-    builder = [sys.executable, "-I", "-m", "robust_kbench.worker.builder", *limits, "--"]
+    builder = [*confined_python("robust_kbench.worker.builder"), *limits, NOBODY, "--"]
     command = [*builder, *confined_python("robust_kbench.emulator.survey.child", str(folder / "request.json"))]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "TMPDIR": str(folder)}
     process = subprocess.Popen(
