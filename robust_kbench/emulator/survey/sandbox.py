@@ -18,10 +18,10 @@ from robust_kbench.emulator.survey.extension import Libraries
 from robust_kbench.emulator.survey.sources import Found
 from robust_kbench.hostile_folders import discard, open_left
 from robust_kbench.own_modules import confined_python
-from robust_kbench.worker.builder import NOBODY
 
 _TAIL = 300
 _FRAMES = re.compile(r"most recent call first\):\n((?:  File .*\n){1,2})")
+_NOBODY = "0"  # listens for the builder's start, see worker.builder
 _SPARE_SECONDS = 3
 _SIGNAL = 128  # above it, an exit code tells of a signal
 
@@ -82,7 +82,7 @@ def _execute(folder: Path, settings: Settings, readable: list[str], log: BinaryI
     """The exit code, or None when time ran out."""
     places = os.pathsep.join([*readable, *settings.packages])
     limits = [str(os.getpid()), str(folder), str(4 * settings.seconds), str(settings.memory_bytes), places]
-    builder = [*confined_python("robust_kbench.worker.builder"), *limits, NOBODY, "--"]
+    builder = [*confined_python("robust_kbench.worker.builder"), *limits, _NOBODY, "--"]
     command = [*builder, *confined_python("robust_kbench.emulator.survey.child", str(folder / "request.json"))]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "TMPDIR": str(folder)}
     process = subprocess.Popen(
