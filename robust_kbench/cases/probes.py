@@ -250,10 +250,9 @@ def _ends(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 
 def _masked(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Normal values, of which -inf takes a third here and there, all before or behind a place, or a stretch of a row.
+    """Normal values with -inf in one of four ways, drawn for each row. Every row keeps a finite value.
 
-    One of the four in each row by chance. Of what is masked here and there half of the first elements are, and the last
-    ones are not.
+    A third of the elements, half of the first ones and no last one; all before a place; all behind a place; a stretch.
     """
     values = torch.randn(shape, generator=generator)
     rows = values.view(-1, shape[-1])
@@ -271,9 +270,9 @@ def _masked(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 
 def _one_sided(shape: tuple[int, ...], dtype: str, generator: torch.Generator) -> torch.Tensor:
-    """From a quarter of the dtype's largest number on; along the first axis slices are all positive or all negative.
+    """Magnitudes from a quarter of the dtype's largest number on; each slice of the first axis has one random sign.
 
-    A running maximum that begins with a low number is wrong for those, as a running minimum is for these.
+    A running maximum that begins with a low number is wrong for a negative slice, a running minimum for a positive one.
     """
     sizes = 0.25 + 0.74 * torch.rand(shape, generator=generator)
     signs = 1.0 - 2.0 * torch.randint(0, 2, (*shape[:1], *[1] * (len(shape) - 1)), generator=generator)

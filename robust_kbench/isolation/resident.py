@@ -4,8 +4,8 @@ The loophole: a result need not be computed to be read. Pages that a kernel has 
 nothing, are fetched or made zero when the judge looks at them, which costs the kernel nothing on the clock.
 How it is detected: in the page table of the stopped worker (`/proc/PID/pagemap`, see Linux'
 Documentation/admin-guide/mm/pagemap.rst). No page of a result is a file's or shared, unless the whole result is an
-input, at the place where the judge has put it. Pages that are not there are charged with what it takes to make them:
-zeros of a heap that is new, as NumPy's, are right, and not for nothing.
+input, at the place where the judge has put it. A page that is not there is charged with the time that making it takes.
+Zeros of a new heap, as NumPy hands them out, are right but not free.
 What it lets through: small pages of zeros that were read and never written, which takes as long as writing them.
 Nothing is known where the table cannot be read, as on gVisor.
 """

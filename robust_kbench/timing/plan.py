@@ -35,10 +35,7 @@ class Plan:
     sharing: int = 3
     """Sessions among which the spot checks of a timed case are shared out, see spot_checks."""
     spares_reference: bool = False
-    """Whether the decomposition that eager PyTorch's operator stands for costs as little as it can.
-
-    What it answers is not judged, and it is called no longer once the operator is clearly faster.
-    """
+    """Whether the decomposition is not judged, and is dropped once eager PyTorch's operator is clearly faster."""
     full_rule_share: float = 0.2
     """Share of timed outputs, secretly drawn, that is judged against float64; the others against PyTorch."""
 

@@ -1,8 +1,9 @@
 """Run a compiler as its author's accomplice: in namespaces, writing to one folder, gone when the judge is gone.
 
 `python -I -m robust_kbench.worker.builder PARENT FOLDER SECONDS MEMORY_BYTES READABLE STARTED -- COMMAND...`;
-READABLE is a list of folders, joined by colons, STARTED the number of a descriptor to which a byte is written once all
-that this needs was found, or that of nobody's. The exit code is the compiler's, or 128 plus the signal that ended it.
+READABLE is a list of folders, joined by colons. STARTED is a descriptor, to which a byte is written once this process
+has found all that it imports; 0 where nobody listens. The exit code is the compiler's, or 128 plus the signal of its
+end.
 """
 
 import contextlib
