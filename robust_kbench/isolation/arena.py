@@ -6,7 +6,7 @@ import ctypes
 import mmap
 import os
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from robust_kbench.isolation.memfd import sealed_memfd
 PAGE_BYTES = 4096
 REDZONE_BYTES = 4096
 REDZONE = 0xA5
+POISON = 0xFF
+"""A byte that makes NaN in every float dtype, and -1 in signed integers."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,20 @@ def span_of(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
 def footprint(nbytes: int) -> int:
     """Arena bytes that a tensor of `nbytes` may take, red zones, misalignment and rounding included."""
     return nbytes + 2 * REDZONE_BYTES + 2 * PAGE_BYTES
+
+
+def write_memory(pid: int, pointers: Iterable[int], content: bytes) -> None:
+    """Write `content` to each of `pointers` of another process, read-only memory of its own included.
+
+    Raises OSError when a place is not mapped there, or when the kernel does not let us write.
+    """
+    descriptor = os.open(f"/proc/{pid}/mem", os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        for pointer in pointers:
+            if os.pwrite(descriptor, content, pointer) != len(content):
+                raise OSError(f"memory ends behind {pointer:#x}")
+    finally:
+        os.close(descriptor)
 
 
 def read_memory(pid: int, pointer: int, nbytes: int) -> torch.Tensor:

@@ -14,17 +14,16 @@ from robust_kbench.cases.values import Inputs
 from robust_kbench.emulation import Mode
 from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
 from robust_kbench.isolation import schedule
-from robust_kbench.isolation.arena import Slot, Slots, footprint, read_memory, span_of
+from robust_kbench.isolation.arena import POISON, Slot, Slots, footprint, read_memory, span_of
 from robust_kbench.isolation.process import Reply, Worker
 from robust_kbench.isolation.protocol import Claim, Raised, Returned
-from robust_kbench.isolation.resident import PAGE_NS, look
+from robust_kbench.isolation.resident import PAGE_NS, Found, look, spoil
 from robust_kbench.isolation.use import PLAIN, Use, label, name_of, reused
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation, Window
 from robust_kbench.schema.task import ITEMSIZE, DeviceKind, Task, shape_of
 from robust_kbench.worker import wire
 
-POISON = 0xFF  # NaN in every float dtype, -1 in signed integers
 _MAX_SPAN_FACTOR = 8  # a returned view may lie spread over this many times its own size,
 _LEAST_SPAN = 1 << 22  # or over so many elements: kernels work in chunks, and short results are views of one
 
@@ -296,6 +295,7 @@ class Caller(Placing):
             return {}, 0
         found, missing, due = {}, 0, []
         for (name, slot), claim in zip(slots.items(), answer.outputs, strict=True):
+            pages = Found()
             problem = contradiction(claim, slot, "cpu", is_dense=self._task.outputs[name_of(name)].dense)
             if problem is None and not self._copy_out:
                 try:
@@ -306,12 +306,18 @@ class Caller(Placing):
             if problem:
                 problems.append(f"{name}: {problem}")
             else:
-                due.append((name, claim, slot))
-        for name, claim, slot in due:  # reading one fetches pages, which may be another's
+                due.append((name, claim, slot, pages.is_an_input))
+        for name, claim, slot, _ in due:  # reading one fetches pages, which may be another's
             try:
                 found[name] = self._copy(slot, place) if self._copy_out else _read(worker, claim, slot)
             except OSError as error:
                 problems.append(f"{name}: its memory cannot be read: {error}")
+        for name, claim, slot, is_an_input in due:
+            try:
+                if not (self._copy_out or is_an_input):
+                    spoil(worker.pid, claim.pointer or 0, slot, _used_stride(claim))
+            except OSError as error:
+                problems.append(f"{name}: its memory is not its caller's to change: {error}")
         return found, missing
 
 

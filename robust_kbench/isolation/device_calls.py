@@ -14,8 +14,8 @@ import torch
 
 from robust_kbench.cases.values import Inputs
 from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerError, WorkerTimedOut
-from robust_kbench.isolation.arena import Slot, span_of
-from robust_kbench.isolation.calls import POISON, Placed, Placing, case_footprint, contradiction, poison
+from robust_kbench.isolation.arena import POISON, Slot, span_of
+from robust_kbench.isolation.calls import Placed, Placing, case_footprint, contradiction, poison
 from robust_kbench.isolation.device_arena import DeviceArena
 from robust_kbench.isolation.gate import MOST_WITHHELD, WITHHELD_BYTES, Delays, Ends, Gate, Opened, Pair, open_gate
 from robust_kbench.isolation.process import Worker

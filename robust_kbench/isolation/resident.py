@@ -1,13 +1,15 @@
-"""Whether a result is memory of the worker's own that is there, before the judge reads it.
+"""Memory of a result: the worker's own, there before the judge reads it, and the caller's to change afterwards.
 
 The loophole: a result need not be computed to be read. Pages that a kernel has only mapped, over its inputs or over
 nothing, are fetched or made zero when the judge looks at them, which costs the kernel nothing on the clock.
 How it is detected: in the page table of the stopped worker (`/proc/PID/pagemap`, see Linux'
 Documentation/admin-guide/mm/pagemap.rst). No page of a result is a file's or shared, unless the whole result is an
 input, at the place where the judge has put it. A page that is not there is charged with the time that making it takes.
-Zeros of a new heap, as NumPy hands them out, are right but not free.
+Zeros of a new heap, as NumPy hands them out, are right but not free. A result may also be kept, and only what differs
+from the last one computed. So poison is written to random elements of each result that was read, as callers may do.
 What it lets through: small pages of zeros that were read and never written, which takes as long as writing them.
-Nothing is known where the table cannot be read, as on gVisor.
+Results that are kept and compared with what they were, all of them. Nothing is known where the table cannot be read,
+as on gVisor.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from robust_kbench.isolation.arena import PAGE_BYTES, Slot, span_of
+from robust_kbench.isolation.arena import PAGE_BYTES, POISON, Slot, span_of, write_memory
 
 PAGE_NS = 1_500
 """To fault in a page and to make it zero: 1.3 to 1.9 us were measured in a virtual machine. Zeros take 0.2 us in a page
 that is there."""
+_SPOILT = 64
+"""Elements of a result that are spoilt."""
+_random = np.random.default_rng()
 _ENTRY_BYTES = 8
 _PRESENT, _SWAPPED, _SHARED = (np.uint64(1 << bit) for bit in (63, 62, 61))
 Numbers = npt.NDArray[np.int64]
@@ -34,10 +39,11 @@ File = tuple[int, int]
 
 @dataclass(frozen=True)
 class Found:
-    """What the page table tells of a result: a problem in words, and how many pages are not there."""
+    """What the page table tells of a result: a problem in words, how many pages are missing, or that it is an input."""
 
     problem: str = ""
     missing: int = 0
+    is_an_input: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,9 +83,22 @@ def look(
     if zeros == len(shared):
         return Found(missing=missing + zeros)
     if _is_an_input(mappings, pointer, nbytes, inputs, arena):
-        return Found()
+        return Found(is_an_input=True)
     words = f"{len(shared) - zeros:,} of its {len(pages):,} pages are mapped from elsewhere; return memory of your own"
     return Found(words, missing)
+
+
+def spoil(pid: int, pointer: int, slot: Slot, stride: tuple[int, ...]) -> None:
+    """Write poison over random elements of a result at `pointer` of the stopped worker `pid`.
+
+    Takes the result's form as `look` does. Raises OSError where the memory cannot be written.
+    """
+    if 0 in slot.shape:
+        return
+    places = np.zeros(_SPOILT, dtype=np.int64)
+    for size, step in zip(slot.shape, stride, strict=True):
+        places += _random.integers(size, size=_SPOILT) * step
+    write_memory(pid, (pointer + places * slot.itemsize).tolist(), bytes([POISON]) * slot.itemsize)
 
 
 def pages_of(pointer: int, shape: Sequence[int], stride: Sequence[int], itemsize: int) -> Numbers:

@@ -81,8 +81,8 @@ def _no_sandbox() -> AbstractContextManager[None]:
 
 
 def _no_pages() -> AbstractContextManager[None]:
-    """Results are read whatever pages they lie on."""
-    return _replaced((calls, "look", lambda *_: Found()))
+    """Results are read whatever pages they lie on, and not changed afterwards."""
+    return _replaced((calls, "look", lambda *_: Found()), (calls, "spoil", lambda *_: None))
 
 
 def _no_buffers() -> AbstractContextManager[None]:

@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,9 +18,9 @@ from hypothesis import strategies as st
 
 from robust_kbench.evaluate import Evaluator
 from robust_kbench.isolation import calls
-from robust_kbench.isolation.arena import PAGE_BYTES, Arena, Slot
+from robust_kbench.isolation.arena import PAGE_BYTES, POISON, Arena, Slot
 from robust_kbench.isolation.calls import Caller
-from robust_kbench.isolation.resident import PAGE_NS, Found, look, pages_of
+from robust_kbench.isolation.resident import PAGE_NS, Found, look, pages_of, spoil
 from robust_kbench.schema.case import Case
 from robust_kbench.worker.kernel import map_shared
 
@@ -101,9 +102,9 @@ def arena() -> Iterator[tuple[Arena, int]]:
 def test_an_input_may_be_handed_back_as_a_whole_or_in_part(arena: tuple[Arena, int]) -> None:
     judges, address = arena
     inputs = (slot(SIZE, offset=SIZE), slot(SIZE, offset=3 * SIZE))
-    assert found(address + SIZE, SIZE, inputs, judges) == Found()
-    assert found(address + SIZE + 7, 100, inputs, judges) == Found()
-    assert found(address + 3 * SIZE, SIZE, inputs, judges) == Found()
+    assert found(address + SIZE, SIZE, inputs, judges) == Found(is_an_input=True)
+    assert found(address + SIZE + 7, 100, inputs, judges) == Found(is_an_input=True)
+    assert found(address + 3 * SIZE, SIZE, inputs, judges) == Found(is_an_input=True)
 
 
 @pytest.mark.parametrize(("start", "size"), [(0, SIZE), (SIZE - 1, SIZE), (SIZE + 1, SIZE), (2 * SIZE, 8)])
@@ -147,7 +148,7 @@ def test_pages_of_an_input_among_others_are_no_result(arena: tuple[Arena, int]) 
     assert found(pointer, SIZE, inputs, made).problem == (
         f"1 of its {PAGES} pages are mapped from elsewhere; return memory of your own"
     )
-    assert found(pointer + PAGE_BYTES, PAGE_BYTES, inputs, made) == Found()
+    assert found(pointer + PAGE_BYTES, PAGE_BYTES, inputs, made) == Found(is_an_input=True)
 
 
 def test_nothing_is_said_of_nothing_and_of_what_is_no_address() -> None:
@@ -273,3 +274,31 @@ def test_a_table_that_cannot_be_read_any_longer_is_told_as_memory_is(
 
     monkeypatch.setattr(calls, "look", gone)
     assert _evaluated(evaluator, submit, f"{RIGHT}; return y") == ("incorrect", "y: its memory cannot be read: gone")
+
+
+def test_a_result_is_spoilt_where_its_elements_are() -> None:
+    memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    rows = Slot("float32", (4, 8), (8, 1), 0, 32, 4)
+    spoil(os.getpid(), pointer, rows, (100, 2))
+    changed = np.flatnonzero(np.frombuffer(memory, dtype=np.uint32))
+    assert len(changed) > 20
+    assert {int(place) for place in changed} <= {100 * row + 2 * col for row in range(4) for col in range(8)}
+    assert np.isnan(np.frombuffer(memory, dtype=np.float32)[changed]).all()
+
+
+def test_a_result_without_elements_is_not_written_to() -> None:
+    spoil(os.getpid(), 0, Slot("float32", (0, 8), (8, 1), 0, 0, 4), (8, 1))
+
+
+def test_a_result_that_its_owner_may_only_read_is_spoilt_or_refused() -> None:
+    """Some kernels let nobody write to such memory."""
+    memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(pointer), ctypes.c_size_t(SIZE), mmap.PROT_READ) == 0
+    with suppress(OSError):
+        spoil(os.getpid(), pointer, slot(), (1,))
+        assert 50 < memory[:].count(POISON) <= 64
+
+
+def test_a_result_that_is_nowhere_cannot_be_spoilt() -> None:
+    with pytest.raises(OSError, match="error"):
+        spoil(os.getpid(), PAGE_BYTES, slot(8), (1,))
