@@ -156,6 +156,11 @@ class Contestant:
         if self._compiles(device):
             self.compiled.collect(worker.scratch)
 
+    def exchange(self, worker: Worker, device: Device) -> None:
+        """Do the same, and give the stopped worker what others have compiled."""
+        if self._compiles(device):
+            self.compiled.exchange(worker.scratch)
+
     def _compiles(self, device: Device) -> bool:
         """Tell if workers keep what they compile in a folder of their own."""
         return device.kind == "cuda" and self.submission.file.language in ("triton", "python") and self.name != COMPILE

@@ -178,10 +178,12 @@ class Crew:
         caller = open_caller(self._device, self._task, self._arena, timeout_s=self._timeout_s, aside=self._aside)
         special: dict[str, Any] = {"use": use} if mode is None else {"emulation": mode}
         self._called.append(worker)
+        self._contestant.exchange(worker, self._device)
         try:
             seen = caller.call(worker, self._contestant.abi, case, inputs, **special)
         finally:
             self._called.remove(worker)
+        self._contestant.collect(worker, self._device)
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         # A worker without the emulator has nothing to report: `unsupported` in a forged answer would be a way out.
         if seen.reports and built.execution == "emulated":

@@ -1,19 +1,20 @@
-"""What Triton has compiled in one worker, for later workers of the same contestant: half a second for each kernel.
+"""Kernels that Triton has compiled in one worker, for other workers of the same contestant: half a second for each.
 
-It is the contestant's own: whatever lies there could lie in its source as well. The judge copies it while the worker is
-stopped, follows no link, and rewrites nothing but the paths in Triton's lists of files.
+They are the contestant's own: whatever lies there could lie in its source as well. The judge copies them while a worker
+is stopped, follows no link, replaces no file, and rewrites nothing but the paths in Triton's lists of files.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ _MOST_LISTED_BYTES, _MOST_KERNEL_BYTES, _MOST_BYTES = 1 << 14, 8 << 20, 96 << 20
 """Of a list of files, of a kernel, and of all. What is beyond is compiled again."""
 _LONGEST_S = 1.0
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -52,29 +54,45 @@ class Compiled:
     def collect(self, scratch: Path) -> None:
         """Copy what is new in the folder of a stopped worker, as far as that takes little time."""
         deadline = time.monotonic() + _LONGEST_S
-        with self._lock, contextlib.suppress(OSError), contextlib.ExitStack() as stack:
-            cache = stack.enter_context(_opened(str(scratch)))
-            for name in CACHE:
-                cache = stack.enter_context(_opened(name, cache))
-            for key in _names(cache, _KEY, _MOST_KEYS):
-                if len(self._kernels) >= _MOST_KEYS or time.monotonic() > deadline:
-                    return
-                if key in self._kernels or key in self._refused:
-                    continue
-                with contextlib.suppress(OSError):
-                    self._add(key, cache)
+        with self._lock, contextlib.suppress(OSError), _opened_cache(scratch) as cache:
+            self._collect(cache, deadline)
+
+    def exchange(self, scratch: Path) -> None:
+        """Do the same, and write into that folder what other workers have compiled, if it has a cache by now."""
+        deadline = time.monotonic() + _LONGEST_S
+        with self._lock, contextlib.suppress(OSError), _opened_cache(scratch) as cache:
+            present = self._collect(cache, deadline)
+            self._hand_on(scratch, cache, present, deadline)
 
     def hand_out(self, scratch: Path) -> None:
         """Write all into the folder of a worker that has loaded nothing yet. What finds no room is compiled again."""
         with self._lock, contextlib.suppress(OSError):
-            for key, kernel in self._kernels.items():
-                folder = scratch.joinpath(*CACHE, key)
-                folder.mkdir(parents=True)
-                for name, content in kernel.files.items():
-                    (folder / name).write_bytes(content)
-                for name, listed in kernel.lists.items():  # last: without them a kernel is not complete
-                    paths = {each: str(folder / each) for each in listed}
-                    (folder / name).write_text(json.dumps({"child_paths": paths}))
+            if self._kernels:
+                scratch.joinpath(*CACHE).mkdir(parents=True)
+                with _opened_cache(scratch) as cache:
+                    self._hand_on(scratch, cache, (), math.inf)
+
+    def _collect(self, cache: int, deadline: float) -> Collection[str]:
+        """Add what is new in a cache, and return the keys that it has."""
+        present = set(_names(cache, _KEY, _MOST_KEYS))
+        for key in present - self._kernels.keys() - self._refused:
+            if len(self._kernels) >= _MOST_KEYS or time.monotonic() > deadline:
+                break
+            with contextlib.suppress(OSError):
+                self._add(key, cache)
+        return present
+
+    def _hand_on(self, scratch: Path, cache: int, present: Collection[str], deadline: float) -> None:
+        """Write kernels that are not `present` into a cache. Raises OSError where there is no room."""
+        for key, kernel in self._kernels.items():
+            if key in present:
+                continue
+            if time.monotonic() > deadline:
+                return
+            with contextlib.suppress(FileExistsError):  # of a worker with more kernels than are looked at
+                os.mkdir(key, dir_fd=cache)
+                with _opened(key, cache) as folder:
+                    _write(kernel, folder, scratch.joinpath(*CACHE, key))
 
     def _add(self, key: str, cache: int) -> None:
         room_bytes = min(_MOST_KERNEL_BYTES, _MOST_BYTES - self._bytes)
@@ -87,6 +105,24 @@ class Compiled:
             return
         self._kernels[key] = _Kernel(files, {name: _listed(content, files) for name, content in lists.items()})
         self._bytes += sum(map(len, files.values()))
+
+
+def _write(kernel: _Kernel, folder: int, path: Path) -> None:
+    """Write a kernel's files into a `folder` whose name for the worker is `path`."""
+    lists = {name: {each: str(path / each) for each in listed} for name, listed in kernel.lists.items()}
+    contents = {name: json.dumps({"child_paths": paths}).encode() for name, paths in lists.items()}
+    for name, content in (kernel.files | contents).items():  # lists come last: without them a kernel is not complete
+        with os.fdopen(os.open(name, _NEW_FILE, 0o644, dir_fd=folder), "wb") as file:
+            file.write(content)
+
+
+@contextlib.contextmanager
+def _opened_cache(scratch: Path) -> Iterator[int]:
+    with contextlib.ExitStack() as stack:
+        cache = stack.enter_context(_opened(str(scratch)))
+        for name in CACHE:
+            cache = stack.enter_context(_opened(name, cache))
+        yield cache
 
 
 @contextlib.contextmanager

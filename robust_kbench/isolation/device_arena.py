@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection
 from contextlib import ExitStack
 
 import torch
@@ -70,11 +70,10 @@ class DeviceArena(Slots):
         is_inside = wire.SLOTS_OFFSET <= offset <= self.size_bytes - size_bytes
         return self._bytes[offset : offset + size_bytes] if is_inside else None
 
-    def overruns(self, slots: Mapping[str, Slot]) -> dict[str, int]:
-        """Distances of writes outside of `slots`; asks the device once where there are none."""
-        guards = [self._guard(slot, behind=behind) for slot in slots.values() for behind in (False, True)]
-        is_whole = not guards or bool((torch.stack(guards) == REDZONE).all())
-        return {} if is_whole else super().overruns(slots)
+    def is_overrun(self, slots: Collection[Slot]) -> torch.Tensor:
+        """Tell if there was a write outside of any slot, as a tensor, which is not waited for."""
+        guards = [self._guard(slot, behind=behind) for slot in slots for behind in (False, True)]
+        return (torch.stack(guards) != REDZONE).any() if guards else self._bytes[:0].any()
 
     def close(self) -> None:
         """Let go of the memory, which must not be in use any longer; the device has it back when the worker is gone."""

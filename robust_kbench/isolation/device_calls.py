@@ -34,8 +34,6 @@ _LONGEST_TAKING_NS = 200_000
 """From an end word to the copies of pieces of outputs. A candidate may keep the copy engines from that, and is charged
 with the rest."""
 _REHEARSALS = 4
-_MANY = 8
-"""Outputs that are compared by one kernel: those of a burst are small, and each comparison waits for the device."""
 _WITHHELD = 4
 """Pieces of each input that are written last, if there are not too many inputs."""
 
@@ -378,10 +376,15 @@ class DeviceCaller(Placing):
         )
 
     def _damage(self, call: DeviceCall) -> tuple[list[str], dict[str, int]]:
-        """Names of changed inputs, and distances of writes outside of tensors by name."""
+        """Names of changed inputs, and distances of writes outside of tensors by name.
+
+        Asks the device once: each question waits until it gets to it, beside the contexts of all workers.
+        """
         slots = {name: item.slot for name, item in call.placed.items()} | call.slots
-        changed = [name for name, it in call.placed.items() if not torch.equal(self._bytes_of(it.slot), it.content)]
-        return changed, self._arena.overruns(slots)
+        differs = [(self._bytes_of(it.slot) != it.content).any() for it in call.placed.values()]
+        *differs, is_overrun = torch.stack([*differs, call.arena.is_overrun(slots.values())]).tolist()
+        changed = [name for name, is_changed in zip(call.placed, differs, strict=True) if is_changed]
+        return changed, self._arena.overruns(slots) if is_overrun else {}
 
     def _answer(self, call: DeviceCall, outputs: Mapping[str, torch.Tensor], place: str) -> dict[str, torch.Tensor]:
         """Tensors on `place` that are made of the bytes of `outputs`, which are private."""
@@ -409,6 +412,4 @@ def _is_late(has_changed: bool, snapshots: Mapping[str, torch.Tensor], outputs: 
     """Tell if outputs changed after the end word, or after the turn in which the clock stopped."""
     if has_changed or not snapshots:
         return has_changed
-    if len(snapshots) < _MANY:
-        return any(not torch.equal(private, outputs[name]) for name, private in snapshots.items())
-    return not torch.equal(torch.cat([*snapshots.values()]), torch.cat([outputs[name] for name in snapshots]))
+    return bool(torch.stack([(private != outputs[name]).any() for name, private in snapshots.items()]).any())

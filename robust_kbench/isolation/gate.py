@@ -157,7 +157,10 @@ class Opened:
 
     def changed(self) -> bool:
         """Tell if an output changed between the end word and the judge's turn. Waits for that turn."""
-        return any(not torch.equal(piece.snapshot.to(piece.then.device), piece.then) for piece in self.watched)
+        if not self.watched:
+            return False
+        then = torch.cat([piece.then for piece in self.watched])
+        return not torch.equal(torch.cat([piece.snapshot for piece in self.watched]).to(then.device), then)
 
 
 _opening = threading.Lock()

@@ -192,3 +192,60 @@ def test_there_are_limits_to_what_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     found = handed_out(kept, tmp_path / "four")
     assert len({name.partition("/")[0] for name in found}) <= 3
     assert sum(map(len, found.values())) < 2000
+
+
+def test_workers_that_run_beside_each_other_find_what_the_others_have_compiled(tmp_path: Path) -> None:
+    kept, one, two = Compiled(), tmp_path / "one", tmp_path / "two"
+    cached(one)
+    cached(two, OTHER_KEY)
+    kept.exchange(one)
+    kept.exchange(two)
+    found = json.loads((two.joinpath(*CACHE, KEY) / "__grp__kernel.json").read_text())["child_paths"]
+    assert {name: Path(path).read_bytes() for name, path in found.items()} == FILES
+    assert all(path.startswith(str(two)) for path in found.values())
+    assert not one.joinpath(*CACHE, OTHER_KEY).exists()
+    kept.exchange(one)
+    assert one.joinpath(*CACHE, OTHER_KEY, "kernel.cubin").read_bytes() == FILES["kernel.cubin"]
+
+
+def test_a_worker_that_has_compiled_nothing_yet_is_given_nothing(tmp_path: Path) -> None:
+    """Triton makes the folder, and whoever makes it owns it."""
+    kept, two = Compiled(), tmp_path / "two"
+    two.mkdir()
+    cached(tmp_path / "one")
+    kept.exchange(tmp_path / "one")
+    kept.exchange(two)
+    assert list(two.iterdir()) == []
+
+
+@pytest.mark.parametrize("depth", [0, 1], ids=["home", "cache"])
+def test_nothing_is_written_where_a_workers_link_points(tmp_path: Path, depth: int) -> None:
+    kept, home, worker = Compiled(), tmp_path / "home", tmp_path / "worker"
+    cached(tmp_path / "one")
+    kept.collect(tmp_path / "one")
+    cached(home, OTHER_KEY)
+    link = worker.joinpath(*CACHE[: depth + 1])
+    link.parent.mkdir(parents=True)
+    link.symlink_to(home.joinpath(*CACHE[: depth + 1]))
+    kept.exchange(worker)
+    assert [path.name for path in home.joinpath(*CACHE).iterdir()] == [OTHER_KEY]
+
+
+@pytest.mark.parametrize("kind", ["link", "file", "folder"])
+def test_what_a_worker_has_under_a_kernels_name_stays_as_it_is(tmp_path: Path, kind: str) -> None:
+    kept, home, worker = Compiled(), tmp_path / "home", tmp_path / "worker"
+    cached(tmp_path / "one")
+    kept.collect(tmp_path / "one")
+    cached(worker, OTHER_KEY)
+    home.mkdir()
+    place = worker.joinpath(*CACHE, KEY)
+    make: dict[str, Callable[[], object]] = {
+        "link": lambda: place.symlink_to(home),
+        "file": lambda: place.write_bytes(b"mine"),
+        "folder": place.mkdir,
+    }
+    make[kind]()
+    kept.exchange(worker)
+    assert list(home.iterdir()) == []
+    assert place.is_symlink() or place.is_file() or list(place.iterdir()) == []
+    assert worker.joinpath(*CACHE, OTHER_KEY, "kernel.cubin").exists()

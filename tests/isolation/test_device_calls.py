@@ -769,15 +769,15 @@ def test_memory_that_is_right_only_while_the_answer_is_taken_is_late(
 ) -> None:
     """All of the work is done when the clock has stopped, and undone before the judge looks once more."""
     looks: list[int] = []
-    overruns = HostArena.overruns
+    is_overrun = HostArena.is_overrun
 
-    def overruns_and_undo(self: HostArena, slots: Any) -> Any:
+    def look_and_undo(self: HostArena, slots: Any) -> Any:
         looks.append(1)
         if len(looks) == 2:
             self._bytes[world.request["outputs"][0]["offset"] :][:SIZE].fill_(POISON)
-        return overruns(self, slots)
+        return is_overrun(self, slots)
 
-    monkeypatch.setattr(HostArena, "overruns", overruns_and_undo)
+    monkeypatch.setattr(HostArena, "is_overrun", look_and_undo)
     world.kernel, world.at_finish = lambda world: None, lambda world: world.scale()
     seen = call(world, way=way)
     assert torch.equal(seen.outputs["y"], expected())
