@@ -8,8 +8,9 @@ blank: rows, channels or samples of zeros among usual ones, as padding leaves th
 are equal, but for one of usual values: a mean over some of them looks certain, and is wrong. apart: scores so far apart
 that their exponentials overflow. magnitudes: rows or blocks from one end of the dtype to the other. ends: the first and
 the last element are a third of a sum each, however long it is; the end of a long sum is else too little to miss.
-masked: logits are -inf here and there, at the beginning or the end of a row, or in a stretch of it; a running maximum
-that begins with -inf makes NaN of a row whose first logit, or tile, is.
+masked: logits are -inf here and there, at the beginning or the end of a row, or in a stretch of it, or all of a row are
+very low; a running maximum that begins with -inf makes NaN of a row whose first logit, or tile, is, and so does one
+that begins with a low number of a row that is lower.
 nonfinite: a NaN and infinities in a few places, which must not spread.
 """
 
@@ -42,6 +43,7 @@ VALUED: tuple[Probe, ...] = (
 )
 """The probes whose values the task declares, input by input."""
 
+_WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _SCALED: tuple[ProbeValues, ...] = ("powers_of_two", "positive_powers", "squarable_powers")
 _BLANK: Mapping[ProbeValues, int] = {"blank_rows": -2, "blank_channels": 1, "blank_samples": 0}
 """The axis along which slices are blanked; below zero: rows, which are one-dimensional slices along the last axis."""
@@ -118,13 +120,19 @@ def axis_of_alike(task: Task) -> str:
 
 
 def spoil(values: torch.Tensor, draw: Draw) -> torch.Tensor:
-    """A copy with a NaN and both infinities in random places, fewer of them where there is little else."""
+    """A copy with a NaN and both infinities in random places, fewer of them where there is little else.
+
+    The NaN has either sign: 0 / 0 is a negative one on x86, and keys that are made of bits order them apart.
+    """
     spoilt = values.clone(memory_format=torch.contiguous_format)
     flat = spoilt.view(-1)
     kinds = draw.shuffled([math.nan, math.inf, -math.inf])
     for kind in kinds[: max(1, flat.numel() // 4)]:
         if flat.numel():
             flat[draw.below(flat.numel())] = kind
+    if draw.below(2):
+        words = flat.view(_WORDS[flat.itemsize])  # PyTorch drops the sign of a NaN that it converts to bfloat16
+        words[flat.isnan()] |= torch.iinfo(words.dtype).min
     return spoilt
 
 
@@ -181,7 +189,7 @@ def _values(
         case "ends":
             return _ends(shape, generator)
         case "masked_rows":
-            return _masked(shape, generator)
+            return _masked(shape, dtype, generator)
         case "one_sided":
             return _one_sided(shape, dtype, generator)
         case "magnitude_rows":
@@ -249,10 +257,11 @@ def _ends(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return values
 
 
-def _masked(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+def _masked(shape: tuple[int, ...], dtype: str, generator: torch.Generator) -> torch.Tensor:
     """Normal values with -inf in one of four ways, drawn for each row. Every row keeps a finite value.
 
     A third of the elements, half of the first ones and no last one; all before a place; all behind a place; a stretch.
+    Others are finite, and near the lowest number of the dtype, as masks of finite numbers leave them.
     """
     values = torch.randn(shape, generator=generator)
     rows = values.view(-1, shape[-1])
@@ -263,10 +272,11 @@ def _masked(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     places = (torch.rand((count, 2), generator=generator) * length).long().sort().values
     first, last, place = places[:, :1], places[:, 1:], torch.arange(length)
     ways = (scattered, place < first, place > last, (first < place) & (place < last))
-    way = torch.randint(0, len(ways), (count, 1), generator=generator)
+    way = torch.randint(0, len(ways) + 1, (count, 1), generator=generator)
     for number, masked in enumerate(ways):
         rows[(way == number) & masked] = -math.inf
-    return values
+    lowest = -(0.25 + 0.74 * torch.rand(rows.shape, generator=generator)) * torch.finfo(getattr(torch, dtype)).max
+    return torch.where(way == len(ways), lowest, rows).reshape(shape)
 
 
 def _one_sided(shape: tuple[int, ...], dtype: str, generator: torch.Generator) -> torch.Tensor:

@@ -5,6 +5,7 @@ Nothing is made and nothing is changed to find out, but a file without a name in
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -30,30 +31,34 @@ def folder_to_write(parameter: typer.CallbackParam, value: Path | None) -> Path 
 
 def check_file(path: Path, name: str) -> None:
     """Raise UsageError if `path` is no file, or cannot be made one; `name`: what it was given as."""
-    if path.is_dir():
-        raise UsageError(f"{name} {path}: is a folder; name a file")
-    if not path.exists():
-        _check_inside(path.parent, path, name)
-        return
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC))
+        if path.is_dir():
+            raise UsageError(f"{name} {path}: is a folder; name a file")
+        real = Path(os.path.realpath(path))  # a link to what is not there yet is written through
+        if os.path.lexists(real):
+            os.close(os.open(real, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC))
+        else:
+            _check_inside(real.parent, (real.name,))
     except OSError as error:
         raise _refused(path, name, error) from None
 
 
 def check_folder(path: Path, name: str) -> None:
     """Raise UsageError if `path` is no folder in which files can be made, or cannot be made one."""
-    _check_inside(path, path, name)
-
-
-def _check_inside(folder: Path, path: Path, name: str) -> None:
-    """Make a file without a name in the nearest folder that is there."""
-    there = next(each for each in (folder, *folder.absolute().parents) if os.path.lexists(each))
     try:
-        with tempfile.TemporaryFile(dir=there):
-            pass
+        _check_inside(Path(os.path.realpath(path)))
     except OSError as error:
         raise _refused(path, name, error) from None
+
+
+def _check_inside(folder: Path, names: tuple[str, ...] = ()) -> None:
+    """Make a file without a name in the nearest folder that is there, which has room for the `names` of all others."""
+    there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    with tempfile.TemporaryFile(dir=there):
+        pass
+    longest = os.pathconf(there, "PC_NAME_MAX")
+    if any(len(os.fsencode(part)) > longest for part in (*folder.relative_to(there).parts, *names)):
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
 
 
 def _refused(path: Path, name: str, error: OSError) -> UsageError:

@@ -4,12 +4,12 @@ The loophole: a result need not be computed to be read. Pages that a kernel has 
 nothing, are fetched or made zero when the judge looks at them, which costs the kernel nothing on the clock.
 How it is detected: in the page table of the stopped worker (`/proc/PID/pagemap`, see Linux'
 Documentation/admin-guide/mm/pagemap.rst). No page of a result is a file's or shared, unless the whole result is an
-input, at the place where the judge has put it. A page that is not there is charged with the time that making it takes.
+input, at the place where the judge has put it. A page that is not there is charged with the time that making it takes,
+and so is one that was read and never written: all of these are one page of zeros, which is cheap to look through.
 Zeros of a new heap, as NumPy hands them out, are right but not free. A result may also be kept, and only what differs
 from the last one computed. So poison is written to random elements of each result that was read, as callers may do.
-What it lets through: small pages of zeros that were read and never written, which takes as long as writing them.
-Results that are kept and compared with what they were, all of them. Nothing is known where the table cannot be read,
-as on gVisor.
+What it lets through: results that are kept and compared with what they were, all of them. Huge pages of zeros cost a
+quarter of the charge. Nothing is known where the table cannot be read, as on gVisor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SPOILT = 64
 """Elements of a result that are spoilt."""
 _random = np.random.default_rng()
 _ENTRY_BYTES = 8
-_PRESENT, _SWAPPED, _SHARED = (np.uint64(1 << bit) for bit in (63, 62, 61))
+_PRESENT, _SWAPPED, _SHARED, _EXCLUSIVE = (np.uint64(1 << bit) for bit in (63, 62, 61, 56))
 Numbers = npt.NDArray[np.int64]
 File = tuple[int, int]
 """Device and inode."""
@@ -74,7 +74,9 @@ def look(
     entries = _entries(pid, pages)
     if entries is None:
         return Found()
-    missing = int(np.count_nonzero((entries & (_PRESENT | _SWAPPED)) == 0))
+    # Of anonymous memory nobody else has a page that was written, unless other processes of the kernel's are alive.
+    is_own = (entries & (_SWAPPED | _SHARED | _EXCLUSIVE)) != 0
+    missing = int(np.count_nonzero(~is_own))
     shared = pages[(entries & _SHARED) != 0]
     if not len(shared):
         return Found(missing=missing)

@@ -164,6 +164,7 @@ class TimingSession:
                 workers.open(self._contestants, dtypes)
             measures = {} if self._calibration is None else self._measures_of_nothing
             workers.load(dtypes, self._heap_bytes(), meanwhile=meanwhile, **measures)
+            self._spending.add(CANDIDATE, workers.loading_s.get(CANDIDATE, 0.0))
         except BaseException:
             workers.close()
             raise

@@ -13,13 +13,16 @@ SHARE = 20
 
 
 class Spending:
-    """Seconds that each contestant's calls have taken in all sessions of an evaluation, on and off the clock."""
+    """Seconds that each contestant's calls have taken in all sessions of an evaluation, on and off the clock.
+
+    Of the candidate also what it has taken to load: its import may do anything.
+    """
 
     def __init__(self) -> None:
         self._spent_s: defaultdict[str, float] = defaultdict(float)
 
     def add(self, name: str, seconds: float) -> None:
-        """Add a call."""
+        """Add a call, or what the candidate's worker has taken to load."""
         self._spent_s[name] += seconds
 
     @property
@@ -34,6 +37,6 @@ class Spending:
     def finding(self, timed: int, due: int) -> Finding:
         """Tell what was left out: `timed` of the `due` bindings have all of their sessions."""
         minutes, times = self._spent_s[CANDIDATE] / 60, self._spent_s[CANDIDATE] / max(self._slowest_s, 1e-3)
-        message = f"its calls took {minutes:.0f} minutes, {times:.0f} times as long as those of the slowest baseline: "
+        message = f"it took {minutes:.0f} minutes, {times:.0f} times as long as the slowest baseline: "
         message += f"{timed} of {due} bindings were timed in full; not ranked"
         return Finding(guard=OUT_OF_TIME, severity="warn", message=message)

@@ -43,6 +43,8 @@ class Workers:
         self._prepared: set[str] = set()
         """Names of those that have loaded already."""
         self.called: dict[str, Worker] = {}
+        self.loading_s: dict[str, float] = {}
+        """Seconds in which each has loaded its artefacts, which runs code of theirs."""
 
     def open(self, contestants: Sequence[Contestant], dtypes: Sequence[FloatDType]) -> None:
         """Start a worker for everybody, which opens a CUDA device but has loaded nothing. Raises what is our own fault.
@@ -142,12 +144,16 @@ class Workers:
         return worker
 
     def _load(self, contestant: Contestant, worker: Worker, dtypes: Sequence[FloatDType], heap_bytes: int) -> None:
-        contestant.load(
-            worker, self._device, dtypes,
-            heap_bytes=heap_bytes,
-            # Forked workers inherit one layout of addresses, which would be part of what every session finds.
-            padding_bytes=_CACHE_LINE_BYTES * self._random.randrange(_MAX_PADDING_LINES),
-        )  # fmt: skip
+        started = time.monotonic()
+        try:
+            contestant.load(
+                worker, self._device, dtypes,
+                heap_bytes=heap_bytes,
+                # Forked workers inherit one layout of addresses, which would be part of what every session finds.
+                padding_bytes=_CACHE_LINE_BYTES * self._random.randrange(_MAX_PADDING_LINES),
+            )  # fmt: skip
+        finally:
+            self.loading_s[contestant.name] = time.monotonic() - started
 
     def others_seconds(self) -> float:
         """Processor seconds of everybody else since boot where they are felt, to within clock ticks."""

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -65,6 +66,23 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
         check_file(tmp_path, "--store")
     with pytest.raises(UsageError, match="cannot be written: Not a directory"):
         check_folder(tmp_path / "store" / "below", "--out")
+
+
+@pytest.mark.parametrize("check", [check_file, check_folder])
+@pytest.mark.parametrize(
+    "place", ["x" * 300, "x" * 300 + "/it", "itself", "nowhere", "missing/" + "../" * 20 + "proc/it"]
+)
+def test_an_odd_place_that_cannot_be_written_is_refused_in_words(tmp_path: Path, place: str, check: Any) -> None:
+    (tmp_path / "itself").symlink_to(tmp_path / "itself")
+    (tmp_path / "nowhere").symlink_to(NOWHERE)
+    with pytest.raises(UsageError, match="cannot be written: .+; name another place"):
+        check(tmp_path / place, "--store")
+
+
+def test_a_link_to_what_is_not_there_yet_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "later")
+    check_file(tmp_path / "link", "--store")
+    assert not (tmp_path / "later").exists()
 
 
 def test_a_pipe_without_a_reader_is_refused_and_not_waited_for(tmp_path: Path) -> None:

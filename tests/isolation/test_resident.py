@@ -57,6 +57,15 @@ def test_pages_that_nobody_wrote_are_counted(written: int) -> None:
     assert found(pointer, written * PAGE_BYTES) == Found()
 
 
+@pytest.mark.parametrize("read", [1, PAGES])
+def test_pages_that_were_only_read_count_as_missing(read: int) -> None:
+    """All of them are one page of zeros."""
+    memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory[read * PAGE_BYTES - 1] = 1
+    assert sum(memory[page * PAGE_BYTES] for page in range(PAGES)) == 0
+    assert found(pointer) == Found(missing=PAGES - 1)
+
+
 def test_a_huge_page_of_zeros_that_was_only_read_counts_as_missing() -> None:
     """All who read such memory share one page, which looks like a file's."""
     huge = 2 << 20

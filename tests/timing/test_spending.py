@@ -52,6 +52,16 @@ def test_it_ends_as_passed_with_what_there_is_and_has_no_rank(
     assert "bindings were timed in full; not ranked" in report(record, "it")
 
 
+def test_a_slow_import_counts(evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spending, "LEAST_S", 1.0)
+    monkeypatch.setattr(spending, "SHARE", 0)
+    quick = SLOW.replace("0.2", "0.0")
+    record = evaluator.evaluate(
+        submit(quick.replace("import time, torch", "import time, torch\ntime.sleep(1)")), tier="quick"
+    )
+    assert (record.status, record.is_out_of_time) == (Status.PASSED, True)
+
+
 def test_a_fast_one_is_timed_in_full(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(SLOW.replace("0.2", "0.0")), tier="quick")
     assert (record.status, record.is_out_of_time, len(record.timings)) == (Status.PASSED, False, 1)

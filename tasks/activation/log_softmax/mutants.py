@@ -176,6 +176,13 @@ def sum_of_the_first_row(x: torch.Tensor) -> torch.Tensor:
     return _less_logarithm(shifted, torch.cat((total[:-1], total[:1])), x.dtype)
 
 
+def maximum_from_a_low_number(x: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with -10,000."""
+    maximum = x.float().amax(-1, keepdim=True).clamp_min(-1e4)
+    shifted = x.float() - maximum
+    return _less_logarithm(shifted, shifted.exp().sum(-1, keepdim=True), x.dtype)
+
+
 maximum_of_the_tensor.dtypes = ("float32", "bfloat16")
 coarse_logarithm.dtypes = tf32_inputs.dtypes = eps_in_the_logarithm.dtypes = ("float32",)
 
@@ -187,4 +194,5 @@ MUTANTS = (
     sum_of_the_first_row,
     lanes_from_minus_infinity,
     tiles_from_minus_infinity,
+    maximum_from_a_low_number,
 )  # fmt: skip

@@ -198,6 +198,13 @@ def coarse_exponential(x: torch.Tensor) -> torch.Tensor:
     return (exponential / exponential.sum(-1, keepdim=True)).to(x.dtype)
 
 
+def maximum_from_a_low_number(x: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with -10,000."""
+    maximum = x.float().amax(-1, keepdim=True).clamp_min(-1e4)
+    exponential = (x.float() - maximum).exp()
+    return (exponential / exponential.sum(-1, keepdim=True)).to(x.dtype)
+
+
 coarse_exponential.dtypes = ("float32",)
 half_accumulator.dtypes = ("float16", "float32")
 accumulator_of_the_dtype.dtypes = ("float16", "bfloat16")
@@ -212,4 +219,5 @@ MUTANTS = (
     coarse_exponential,
     lanes_from_minus_infinity,
     tiles_from_minus_infinity,
+    maximum_from_a_low_number,
 )  # fmt: skip

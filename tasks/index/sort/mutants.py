@@ -139,6 +139,12 @@ def one_too_far(x: torch.Tensor) -> Pair:
     return values, order + 1
 
 
+def keys_of_bits(x: torch.Tensor) -> Pair:
+    """Values are compared by integers made of their bits, of which a negative NaN is the smallest."""
+    bits = x.float().view(torch.int32)
+    return _by_key(x, torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits))
+
+
 keys_in_bfloat16.dtypes = ("float32", "float16")
 
 HONEST = (last_of_equals_first, by_rank, odd_and_even, merged_halves)
@@ -156,4 +162,5 @@ MUTANTS = (
     padded_with_zeros,
     nan_first,
     one_too_far,
+    keys_of_bits,
 )

@@ -116,6 +116,14 @@ def nan_unseen(x: torch.Tensor, k: int) -> Pair:
     return _at(x, x.nan_to_num(nan=-torch.inf, posinf=torch.inf, neginf=-torch.inf).topk(k, -1).indices)
 
 
+def padded_with_a_low_number(x: torch.Tensor, k: int) -> Pair:
+    """Rows are padded with -10,000 to a power of two."""
+    room = 2 ** (x.shape[-1] - 1).bit_length() - x.shape[-1]
+    padded = torch.nn.functional.pad(x.float(), (0, room), value=-1e4)
+    values, places = padded.topk(k, -1)
+    return values.to(x.dtype), places
+
+
 compared_in_bfloat16.dtypes = ("float32", "float16")
 
 HONEST = (by_sorting, last_of_equals_first, one_after_the_other, by_tiles)
@@ -132,4 +140,5 @@ MUTANTS = (
     places_of_the_sorted,
     last_row_of_another,
     nan_unseen,
+    padded_with_a_low_number,
 )

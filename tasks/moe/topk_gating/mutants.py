@@ -142,6 +142,16 @@ def last_token_of_the_first(logits: torch.Tensor, k: int) -> Pair:
     return weights, indices
 
 
+def chosen_are_set_to_a_low_number(logits: torch.Tensor, k: int) -> Pair:
+    """One expert after the other: the logit of each that was chosen becomes -10,000."""
+    left = logits.float().clone()
+    places = []
+    for _ in range(k):
+        places.append(left.argmax(-1, keepdim=True))
+        left.scatter_(-1, places[-1], -1e4)
+    return _at(logits, torch.cat(places, -1))
+
+
 compared_in_bfloat16.dtypes = weights_in_bfloat16.dtypes = ("float32", "float16")
 
 HONEST = (by_sorting, softmax_of_all, one_after_the_other, last_of_equals_first)
@@ -149,4 +159,5 @@ MUTANTS = (
     chosen_by_probability, not_normalised, by_sigmoids, equal_weights, no_maximum, ascending, places_in_order,
     by_magnitude, next_best, tail_unseen, same_place_for_equals, compared_in_bfloat16, weights_in_bfloat16,
     last_token_of_the_first,
+    chosen_are_set_to_a_low_number,
 )  # fmt: skip

@@ -84,6 +84,13 @@ def zeros_in_the_margins(x: torch.Tensor, kernel_size: int, stride: int, padding
     return _windows(x, kernel_size, stride, padding, dilation, 0.0).amax(-1)
 
 
+def low_numbers_in_the_margins(
+    x: torch.Tensor, kernel_size: int, stride: int, padding: int, dilation: int
+) -> torch.Tensor:
+    """The margins hold -10,000."""
+    return _windows(x.float(), kernel_size, stride, padding, dilation, -1e4).amax(-1).to(x.dtype)
+
+
 def drops_nan(x: torch.Tensor, kernel_size: int, stride: int, padding: int, dilation: int) -> torch.Tensor:
     """A NaN loses every comparison, as with fmaxf."""
     windows = _windows(x, kernel_size, stride, padding, dilation)
@@ -169,4 +176,5 @@ MUTANTS = (
     average, minimum, magnitude, starts_at_zero, zeros_in_the_margins, drops_nan, window_short_by_one,
     last_window_short, one_window_short, windows_one_too_far, dilation_ignored, whole_span, stride_of_the_window,
     last_output_of_its_neighbour, last_element_unwritten, channel_of_the_neighbour, lower_precision,
+    low_numbers_in_the_margins,
 )  # fmt: skip

@@ -57,6 +57,11 @@ def starts_at_minus_one(x: torch.Tensor, kernel_size: int, stride: int) -> torch
     return max_pool2d(x, kernel_size, stride).clamp(min=-1)
 
 
+def starts_at_a_low_number(x: torch.Tensor, kernel_size: int, stride: int) -> torch.Tensor:
+    """The running maximum begins with -10,000."""
+    return max_pool2d(x.float(), kernel_size, stride).clamp_min(-1e4).to(x.dtype)
+
+
 def drops_nan(x: torch.Tensor, kernel_size: int, stride: int) -> torch.Tensor:
     """A NaN loses every comparison, as with fmaxf."""
     y = max_pool2d(x.nan_to_num(nan=float("-inf"), posinf=float("inf"), neginf=float("-inf")), kernel_size, stride)
@@ -149,4 +154,5 @@ MUTANTS = (
     window_short_of_a_corner, window_too_wide, last_column_of_its_neighbour, last_element_unwritten,
     first_element_of_its_neighbour, last_window_short, one_window_short,
     stride_of_the_window, channel_of_the_neighbour, lower_precision, smooth,
+    starts_at_a_low_number,
 )  # fmt: skip

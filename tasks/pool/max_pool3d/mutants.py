@@ -71,6 +71,11 @@ def zeros_in_the_margins(x: torch.Tensor, kernel_size: int, stride: int, padding
     return _windows(x, kernel_size, stride, padding, 0.0).amax((-3, -2, -1))
 
 
+def low_numbers_in_the_margins(x: torch.Tensor, kernel_size: int, stride: int, padding: int) -> torch.Tensor:
+    """The margins hold -10,000."""
+    return _windows(x.float(), kernel_size, stride, padding, -1e4).amax((-3, -2, -1)).to(x.dtype)
+
+
 def drops_nan(x: torch.Tensor, kernel_size: int, stride: int, padding: int) -> torch.Tensor:
     """A NaN loses every comparison, as with fmaxf."""
     windows = _windows(x, kernel_size, stride, padding).flatten(-3)
@@ -152,4 +157,5 @@ MUTANTS = (
     window_short_of_a_corner, last_window_short, one_window_short, depth_without_stride, windows_one_too_far,
     depth_and_width_swapped, last_plane_of_its_neighbour, last_element_unwritten, channel_of_the_neighbour,
     lower_precision,
+    low_numbers_in_the_margins,
 )  # fmt: skip

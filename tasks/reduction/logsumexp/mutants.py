@@ -136,6 +136,12 @@ def last_row_of_another(x: torch.Tensor) -> torch.Tensor:
     return (e.sum(-1).log() + torch.cat((top[:-1], top[:1]))).to(x.dtype)
 
 
+def maximum_from_a_low_number(x: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with -10,000."""
+    maximum = x.float().amax(-1, keepdim=True).clamp_min(-1e4)
+    return (maximum + (x.float() - maximum).exp().sum(-1, keepdim=True).log())[:, 0].to(x.dtype)
+
+
 result_through_bfloat16.dtypes = ("float32", "float16")
 tf32_inputs.dtypes = ("float32",)
 epsilon_in_the_logarithm.dtypes = ("float32",)
@@ -157,4 +163,5 @@ MUTANTS = (
     last_row_of_another,
     lanes_from_minus_infinity,
     tiles_from_minus_infinity,
+    maximum_from_a_low_number,
 )

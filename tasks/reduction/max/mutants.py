@@ -119,10 +119,18 @@ def one_column_of_another(x: torch.Tensor) -> torch.Tensor:
     return y
 
 
+def keys_of_bits(x: torch.Tensor) -> torch.Tensor:
+    """Values are compared by integers made of their bits, of which a negative NaN is the smallest."""
+    bits = x.float().view(torch.int32)
+    keys = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits).amax(1)
+    return torch.where(keys < 0, keys ^ 0x7FFFFFFF, keys).view(torch.float32).to(x.dtype)
+
+
 HONEST = (pairwise, in_blocks, by_sorting, negated_minimum)
 MUTANTS = (
     minimum, magnitude, starts_at_zero, starts_at_a_low_number,
     starts_at_the_smallest_normal, last_term_unseen, first_term_unseen, tail_unseen,
     padded_with_zeros, first_block_alone, every_other_term, nan_unseen, second_largest, lower_precision, smooth,
     other_axis, one_column_of_another,
+    keys_of_bits,
 )  # fmt: skip
