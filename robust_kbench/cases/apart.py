@@ -4,8 +4,9 @@ With usual values no score comes near 88, from where on an exponential is beyond
 maximum passes. Larger queries alone would not do: of nearly equal scores of that size the rounding decides. So every
 query looks at one column of the keys, and there all keys of a sequence are zero but five, whose scores are about 23,
 46, 69, 92 and 115. No larger ones: kernels that join parts of a row by the logarithms of their sums lose the more the
-larger these are. A block gets there by its weights: what they make of a position's last feature is all that its keys
-are.
+larger these are. In every third sequence the first key, which all queries see, has about -115, and all others -138:
+their exponentials vanish in a kernel whose running maximum begins with zero. A block gets there by its weights: what
+they make of a position's last feature is all that its keys are.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import torch
 _QUERY = 32.0
 _LEAST_GAP = 23.0  # between one score and the next
 _LEVELS = (5.0, 4.0, 3.0, 2.0, 1.0)  # in units of that gap; short sequences have the first ones
+_SUNK, _SUNK_SHARE = (-5.0, -6.0), 1 / 3  # the first key and all others; below -104 exponentials are zero in float32
 _DIGITS = 5  # of such a unit, so that bfloat16 holds every level
 _CODE_OF_ZERO = 128
 _BLOCK_QUERY = 16.0
@@ -31,18 +33,28 @@ def queries(shape: tuple[int, ...]) -> torch.Tensor:
 
 
 def keys(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Draw normal keys [..., length, features] whose last feature is zero but at five positions."""
+    """Draw normal keys [..., length, features] whose last feature is equal but at five positions, or at the first."""
+    first, others = _SUNK
+    levels = _leaders(shape[:-1], _LEVELS, generator)
+    sunk = torch.full_like(levels, others)
+    sunk[..., :1] = first
+    is_sunk = torch.rand((*shape[:-2], 1), generator=generator) < _SUNK_SHARE
+    return _keys(shape, torch.where(is_sunk, sunk, levels), generator)
+
+
+def _keys(shape: tuple[int, ...], levels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     values = torch.randn(shape, generator=generator)
     mantissa, exponent = math.frexp(_unit(shape[-1]))
     unit = math.ldexp(math.ceil(mantissa * 2**_DIGITS), exponent - _DIGITS)
-    values[..., -1:] = unit * _leaders(shape[:-1], _LEVELS, generator).unsqueeze(-1)
+    values[..., -1:] = unit * levels.unsqueeze(-1)
     return values
 
 
 def keys_by_position(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Draw the same as [positions..., heads, features]: where the positions of a head are lies in several axes."""
+    """Draw such keys [positions..., heads, features] with five positions: nobody says which one all queries see."""
     *places, heads, features = shape
-    return keys((heads, math.prod(places), features), generator).transpose(0, 1).reshape(shape)
+    flat = heads, math.prod(places), features
+    return _keys(flat, _leaders(flat[:-1], _LEVELS, generator), generator).transpose(0, 1).reshape(shape)
 
 
 def key_codes(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:

@@ -226,6 +226,13 @@ def no_maximum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: torch
     return _finish(weights @ v.float() / weights.sum(-1, keepdim=True), q, lengths)
 
 
+def maximum_from_zero(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    scores = _hide(_scores(q, k), lengths)
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return _finish(weights @ v.float() / weights.sum(-1, keepdim=True), q, lengths)
+
+
 sum_of_the_dtype.dtypes = ("float16", "bfloat16")
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
@@ -237,4 +244,5 @@ MUTANTS = (
     parts_averaged, no_scale, coarse_scale, bfloat16_weights, never_rescaled, tf32_once, half_accumulator,
     sum_of_the_dtype, skips_small_weights,
     no_maximum,
+    maximum_from_zero,
 )  # fmt: skip

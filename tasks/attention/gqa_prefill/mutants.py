@@ -216,6 +216,13 @@ def no_maximum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tenso
     return (weights @ _shared(v, q) / weights.sum(-1, keepdim=True)).to(q.dtype)
 
 
+def maximum_from_zero(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    scores = _masked(q, _shared(k, q))
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return (weights @ _shared(v, q) / weights.sum(-1, keepdim=True)).to(q.dtype)
+
+
 sum_of_the_dtype.dtypes = ("float16", "bfloat16")
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
@@ -227,4 +234,5 @@ MUTANTS = (
     bfloat16_weights, never_rescaled, tf32_once, half_accumulator, sum_of_the_dtype, forgets_the_first_key,
     skips_small_weights,
     no_maximum,
+    maximum_from_zero,
 )  # fmt: skip

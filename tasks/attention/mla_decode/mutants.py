@@ -197,6 +197,13 @@ def no_maximum(q: torch.Tensor, cache: torch.Tensor, lengths: torch.Tensor, widt
     return _finish(weights @ cache[..., :width].float() / weights.sum(-1, keepdim=True), q, lengths)
 
 
+def maximum_from_zero(q: torch.Tensor, cache: torch.Tensor, lengths: torch.Tensor, width: int) -> torch.Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    scores = _hide(_scores(q, cache), lengths)
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return _finish(weights @ cache[..., :width].float() / weights.sum(-1, keepdim=True), q, lengths)
+
+
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
 
@@ -207,4 +214,5 @@ MUTANTS = (
     masked_with_zero, nothing_for_nothing, one_head_for_all, bfloat16_weights, never_rescaled, tf32_once,
     half_accumulator,
     no_maximum,
+    maximum_from_zero,
 )  # fmt: skip

@@ -177,6 +177,13 @@ def no_maximum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tenso
     return (weights @ v.float() / weights.sum(-1, keepdim=True)).to(v.dtype)
 
 
+def maximum_from_zero(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    scores = _scores(q, k)
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return (weights @ v.float() / weights.sum(-1, keepdim=True)).to(v.dtype)
+
+
 sum_of_the_dtype.dtypes = accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
@@ -188,4 +195,5 @@ MUTANTS = (
     half_accumulator, accumulators_of_the_dtype, sum_of_the_dtype, forgets_the_first_key, last_query_short_of_a_key,
     skips_small_weights, last_head_of_the_first,
     no_maximum,
+    maximum_from_zero,
 )  # fmt: skip

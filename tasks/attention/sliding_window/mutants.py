@@ -204,6 +204,13 @@ def no_maximum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int) -> 
     return (weights @ v.float() / weights.sum(-1, keepdim=True)).to(v.dtype)
 
 
+def maximum_from_zero(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int) -> torch.Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    scores = _within(_scores(q, k), size)
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return (weights @ v.float() / weights.sum(-1, keepdim=True)).to(v.dtype)
+
+
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
 
@@ -213,4 +220,5 @@ MUTANTS = (
     whole_blocks, blocks_on_the_diagonal, masked_with_zero, first_keys_kept, no_scale, coarse_scale, bfloat16_weights,
     never_rescaled, tf32_once, half_accumulator, last_head_of_the_first,
     no_maximum,
+    maximum_from_zero,
 )  # fmt: skip
