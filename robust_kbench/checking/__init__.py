@@ -49,7 +49,7 @@ _COMPILING_TIMEOUT_S = 40.0
 LARGE_TIMEOUT_S = 300.0
 RELATED_CASES: dict[Tier, int] = {"quick": 1, "full": 4, "final": 4}
 """On how many drawn cases of each dtype each declared property of the task is held; one where nothing runs natively."""
-_MOST_LANES, _MOST_AHEAD, _CORES_FOR_ONE_AHEAD, _THREADS_BESIDE_COMPILERS = 6, 4, 4, 2
+_MOST_LANES, _MOST_AHEAD, _CORES_FOR_ONE_AHEAD, _THREADS_BESIDE_COMPILERS = 3, 4, 4, 2
 _MAX_DEATHS = 2  # further cases would tell nothing new, and a hang costs its whole time limit
 
 

@@ -44,6 +44,31 @@ def in_thread(work: Callable[[], None]) -> None:
     thread.join()
 
 
+def test_before_a_call_a_worker_gets_what_others_have_compiled_and_afterwards_its_own_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done, arena = list[str](), SimpleNamespace(close=lambda: None)
+    arena.for_a_worker = lambda: arena
+
+    def call(*_: Any, **__: Any) -> Any:
+        done.append("call")
+        return make_observation()
+
+    monkeypatch.setattr(crew, "open_arena", lambda *_: arena)
+    monkeypatch.setattr(crew, "open_caller", lambda *_, **__: SimpleNamespace(call=call))
+    contestant: Any = SimpleNamespace(
+        abi="value",
+        start=lambda *_, **__: SimpleNamespace(arena=arena, layers=(), is_suspect=False, close=lambda: None),
+        exchange=lambda *_: done.append("exchange"),
+        collect=lambda *_: done.append("collect"),
+    )
+    unused: Any = None
+    device: Any = SimpleNamespace(kind="cuda")
+    built: Any = SimpleNamespace(path=Path("kernel"), execution="native")
+    Crew(TASK, contestant, unused, device, 1.0, Stopwatch()).call(CASE, make_inputs(TASK, CASE), built, None)
+    assert done == ["exchange", "call", "collect"]
+
+
 def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -60,7 +85,7 @@ def test_every_lane_has_a_worker_of_its_own_and_a_thread_without_one_is_in_the_f
     monkeypatch.setattr(crew, "open_arena", lambda *_: arena)
     monkeypatch.setattr(crew, "open_caller", lambda *_, **__: SimpleNamespace(call=call))
     unused: Any = None
-    contestant: Any = SimpleNamespace(abi="value", start=start, collect=lambda *_: None)
+    contestant: Any = SimpleNamespace(abi="value", start=start, collect=lambda *_: None, exchange=lambda *_: None)
     device: Any = SimpleNamespace(kind="cuda")
     made = Crew(TASK, contestant, unused, device, 1.0, Stopwatch())
     built: Any = SimpleNamespace(path=Path("kernel"), execution="native")
@@ -103,7 +128,7 @@ def test_only_a_worker_with_too_little_room_starts_anew_for_a_larger_case(monkey
     call = SimpleNamespace(call=lambda *_, **__: make_observation())
     monkeypatch.setattr(crew, "open_caller", lambda *_, **__: call)
     unused: Any = None
-    contestant: Any = SimpleNamespace(abi="value", collect=lambda *_: None, start=start)
+    contestant: Any = SimpleNamespace(abi="value", collect=lambda *_: None, exchange=lambda *_: None, start=start)
     device: Any = SimpleNamespace(kind="cuda")
     made = Crew(TASK, contestant, unused, device, 1.0, Stopwatch())
     built: Any = SimpleNamespace(path=Path("kernel"), execution="native")
@@ -130,7 +155,7 @@ def test_only_a_worker_with_too_little_room_starts_anew_for_a_larger_case(monkey
 @pytest.mark.parametrize(
     ("language", "dtypes", "free_gib", "call_mib", "lanes"),
     [
-        ("triton", 1, 80, 0, 6),
+        ("triton", 1, 80, 0, 3),
         ("triton", 3, 80, 0, 2),
         ("cuda", 1, 80, 0, 1),
         ("triton", 2, 24, 0, 2),

@@ -64,7 +64,10 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Crew]:
         monkeypatch.setattr(crew, "take_too_much", lambda workers, call_bytes: problem)
         monkeypatch.setattr(crew, "is_short", lambda call_bytes: is_short)
         contestant: Any = SimpleNamespace(
-            abi="value", start=lambda pool, arena, *_, **__: Worker(arena), collect=lambda *_: None
+            abi="value",
+            start=lambda pool, arena, *_, **__: Worker(arena),
+            collect=lambda *_: None,
+            exchange=lambda *_: None,
         )
         unused: Any = None
         device: Any = SimpleNamespace(kind="cuda")
