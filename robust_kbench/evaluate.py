@@ -217,7 +217,14 @@ class _Run:
         finally:
             if self._candidate_built is not None:
                 self._candidate_built.discard()
+        if self._outcome.status in (Status.CRASHED, Status.TIMED_OUT, Status.HARNESS_ERROR):
+            self._blame_a_lost_device()
         return self._write_down()
+
+    def _blame_a_lost_device(self) -> None:
+        """Every call fails on a device that is gone, whatever the submission does."""
+        if words := self._device.loss():
+            self._end(Status.HARNESS_ERROR, f"{HarnessError.__name__}: {words}", self._outcome.log)
 
     def abandoned(self, reason: str) -> RunRecord:
         """Write down that it was not carried out to its end, by no fault of the submission."""

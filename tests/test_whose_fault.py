@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import Submit
 
+from robust_kbench.devices.cuda import CudaDevice
 from robust_kbench.doctor import compilers
 from robust_kbench.errors import BuildError, HarnessError
 from robust_kbench.evaluate import Evaluator
@@ -54,6 +55,41 @@ def test_a_worker_that_does_not_start_says_what_helps(monkeypatch: pytest.Monkey
             made.start("torch", arena, Allowance())
     finally:
         arena.close()
+
+
+LOST = "the GPU does not answer any more (NVMLError: GPU is lost)"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [("import os; os._exit(3)", Status.HARNESS_ERROR), ("return x", Status.INCORRECT), (None, Status.PASSED)],
+    ids=["crashed", "incorrect", "right"],
+)
+def test_nobody_is_blamed_for_calls_on_a_device_that_is_gone(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch, body: str | None, status: Status
+) -> None:
+    """What was judged before stands."""
+    monkeypatch.setattr(type(evaluator.device), "loss", lambda self: LOST)
+    source = f"def rmsnorm(x, weight):\n    {body}\n" if body else SOURCE
+    record = evaluator.evaluate(submit(source), tier="quick", seed=1)
+    assert record.status is status
+    assert (LOST in (record.reason or "")) is (status is Status.HARNESS_ERROR)
+
+
+def test_a_device_that_does_not_answer_is_lost() -> None:
+    class Source:
+        is_lost = True
+
+        def free_bytes(self) -> int:
+            if self.is_lost:
+                raise OSError("GPU is lost")
+            return 1
+
+    device = object.__new__(CudaDevice)
+    device.__dict__["_source"] = source = Source()
+    assert re.fullmatch(r"the GPU does not answer any more \(OSError: GPU is lost\); `nvidia-smi` .+", device.loss())
+    source.is_lost = False
+    assert device.loss() == ""
 
 
 @pytest.mark.parametrize("program", ["exit 3", "echo 'No module named x' >&2; exit 1"])

@@ -61,6 +61,10 @@ class CpuDevice:
     def free_bytes(self) -> None:
         """No memory of its own: what is free is the host's."""
 
+    def loss(self) -> str:
+        """A processor that does not answer says nothing."""
+        return ""
+
     def _sweep_bytes(self, core_caches_bytes: int) -> int:
         """Twice the last-level cache; the cores' own caches where that is too large to be read before every call."""
         whole = 2 * self.cache_bytes

@@ -71,5 +71,17 @@ class CudaDevice:
         """Free memory of the device."""
         return self._source.free_bytes()
 
+    def loss(self) -> str:
+        """Say that the device does not answer any more, and what helps; "" where it does.
+
+        A kernel cannot do that to it: a bus, a power supply or a driver that fails can.
+        """
+        try:
+            self._source.free_bytes()
+        except Exception as error:
+            words = f"the GPU does not answer any more ({type(error).__name__}: {error})"
+            return f"{words}; `nvidia-smi` and `dmesg | grep Xid` say why; reset it, or restart the machine"
+        return ""
+
     def sweep(self) -> None:
         """Nothing to do on the host."""
