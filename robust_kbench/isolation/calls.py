@@ -352,10 +352,11 @@ def _window(
     worker: Worker, before: schedule.Turn, after: schedule.Turn, took_ns: int, *, on_clock_ns: int = 0
 ) -> Window:
     """Between two looks at the stopped worker lie `took_ns` off the clock, and `on_clock_ns` on it."""
-    used_ns = after.used_since(before)
+    all_ns = after.used_since(before)
+    used_ns = took_ns if all_ns is None else all_ns - on_clock_ns
     return Window(
         took_ns,
-        took_ns if used_ns is None else max(0, used_ns - on_clock_ns),
+        used_ns if used_ns >= 0 else None,
         may_miss=worker.may_start_processes and after.may_miss(before),
     )
 

@@ -37,12 +37,14 @@ class Repetition:
 class Window:
     """A part of a call that is off the clock, in ns: how long it was, and the processor time of the worker's processes.
 
-    Where the time of one of them is in no account, `used_ns` is all of `took_ns`. `may_miss`: something took a process
+    Where the time of one of them is in no account, `used_ns` is all of `took_ns`. It is None where they had less than
+    the time on the clock, as a call waits that has lost its processor: what is left for the window is not known then.
+    `may_miss`: something took a process
     id meanwhile, which may have been a process that came and went unseen, with all that it has used.
     """
 
     took_ns: int = 0
-    used_ns: int = 0
+    used_ns: int | None = 0
     may_miss: bool = False
 
 

@@ -96,9 +96,12 @@ def test_inputs_are_written_after_the_rehearsal_where_slots_can_be_evicted(is_by
     assert events == (["sweep", f"evict {len(task.tensors)}"] if is_by_address else ["sweep"])
 
 
-def test_what_was_used_off_the_clock_is_told_by_window(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("ran_ns", "is_known"), [(900_000, True), (240_001, False)], ids=["ran", "lost its processor"])
+def test_what_was_used_off_the_clock_is_told_by_window(
+    monkeypatch: pytest.MonkeyPatch, ran_ns: int, is_known: bool
+) -> None:
     task, case = make_task(), make_case()
-    turns = iter([Turn(True, 1, ran_ns=used, waited_ns=used // 10) for used in (10_000, 90_000, 240_000, 900_000)])
+    turns = iter([Turn(True, 1, ran_ns=used, waited_ns=used // 10) for used in (10_000, 90_000, 240_000, ran_ns)])
     monkeypatch.setattr(schedule, "look", lambda *_: next(turns))
     arena = Arena(case_footprint(task, case))
     try:
@@ -109,8 +112,9 @@ def test_what_was_used_off_the_clock_is_told_by_window(monkeypatch: pytest.Monke
         arena.close()
     assert seen.preparation == Window(took_ns=90_000, used_ns=80_000)
     assert seen.rehearsal == Window(took_ns=200_000, used_ns=150_000)
-    assert seen.outside == Window(took_ns=5_070_000, used_ns=660_000 - seen.elapsed_ns)
-    assert seen.waited_ns == 20_000
+    assert seen.elapsed_ns < 660_000
+    assert seen.outside == Window(took_ns=5_070_000, used_ns=660_000 - seen.elapsed_ns if is_known else None)
+    assert seen.waited_ns == (20_000 if is_known else 0)
 
 
 def _look(task: Task, case: Case, *, scribbles: bool = False) -> tuple[Onlooker, Inputs, Observation]:

@@ -123,12 +123,16 @@ def test_where_a_calls_waiting_is_unknown_that_of_its_peer_is_no_excuse_for_the_
     assert peers.beside(make_observation(wake_ns=900_000, waited_ns=waited_ns)).peer_wake_ns == peer_wake_ns
 
 
-def _charged_outside(*usual_us: int, outside_us: int) -> float:
+def _charged_outside(*usual_us: int | None, outside_us: int | None) -> float:
     """What a call of 200 us is charged with that used `outside_us` off the clock, after baselines that used others."""
     peers = Peers()
     for each in usual_us:
-        peers.add(make_observation(elapsed_ns=100_000, outside=Window(used_ns=each * 1_000)))
-    return peers.charge_ns(make_observation(elapsed_ns=200_000, outside=Window(used_ns=outside_us * 1_000))) / 1e3
+        peers.add(make_observation(elapsed_ns=100_000, outside=_used(each)))
+    return peers.charge_ns(make_observation(elapsed_ns=200_000, outside=_used(outside_us))) / 1e3
+
+
+def _used(us: int | None) -> Window:
+    return Window(used_ns=None if us is None else us * 1_000)
 
 
 @pytest.mark.parametrize(
@@ -140,10 +144,13 @@ def _charged_outside(*usual_us: int, outside_us: int) -> float:
         pytest.param((40, 40, 40), 3, 200, id="less"),
         pytest.param((20, 30, 40, 50, 60), 95, 200, id="where baselines vary"),
         pytest.param((), 90, 200, id="nobody to compare with"),
+        pytest.param((None, 40, None, None), 90, 245, id="most of it unknown"),
+        pytest.param((None, None), 90, 200, id="all of it unknown"),
+        pytest.param((40, 40, 40), None, 200, id="it is unknown itself"),
     ],
 )
 def test_on_the_processor_work_off_the_clock_is_added(
-    usual_us: tuple[int, ...], outside_us: int, charged_us: float
+    usual_us: tuple[int | None, ...], outside_us: int | None, charged_us: float
 ) -> None:
     assert _charged_outside(*usual_us, outside_us=outside_us) == charged_us
 
@@ -156,7 +163,7 @@ def _charged_among_calm_ones(**changed: Window | None) -> float:
     """What a call of 200 us is charged with beyond these, in us, after baselines that varied little."""
     peers = Peers()
     for more_ns in (-1_000, 0, 1_000):
-        calm: Any = {name: replace(each, used_ns=each.used_ns + more_ns) for name, each in CALM.items()}
+        calm: Any = {name: replace(each, used_ns=(each.used_ns or 0) + more_ns) for name, each in CALM.items()}
         peers.add(make_observation(elapsed_ns=100_000, **calm))
     return peers.charge_ns(make_observation(**{"elapsed_ns": 200_000, **CALM, **changed})) / 1e3 - 200
 
