@@ -35,14 +35,15 @@ class Peers:
         device_ns, host_ns = delays_ns
         self._most_ns = device_ns + _CHANGE_NS, host_ns + _CHANGE_NS
 
-    def add(self, seen: Observation) -> None:
-        """One more call of a baseline."""
+    def add(self, seen: Observation, *, is_first: bool = False) -> None:
+        """One more call of a baseline. A first one, which loads or compiles, shows nothing of what is usual."""
         self._latest = replace(seen, outputs={})
         if seen.clock is not None:  # else the judge did not know where results would be, and had less to write
             for delays_ns, delay_ns in zip(self._delays_ns, seen.delays_ns, strict=True):
                 delays_ns.append(delay_ns)
-        self._outside.add(seen.outside)
-        self._before.add(_before(seen))
+        if not is_first:
+            self._outside.add(seen.outside)
+            self._before.add(_before(seen))
 
     def beside(self, seen: Observation) -> Observation:
         """A call of the candidate, without its outputs, beside the baselines' latest one."""

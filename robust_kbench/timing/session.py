@@ -316,7 +316,7 @@ class TimingSession:
         """Each is judged in full. What a first call costs, compiling included, is told and never scored."""
         for contestant in self._in_random_order():
             case, inputs = self._draw(self._some_distribution())
-            seen = self._call(contestant, case, inputs)
+            seen = self._call(contestant, case, inputs, is_first=True)
             is_spared = contestant.name == REFERENCE and self._plan.spares_reference
             in_full = contestant.name == CANDIDATE or (self._is_first and not is_spared)
             self._settle(contestant, inputs, seen, in_full=in_full)
@@ -656,7 +656,7 @@ class TimingSession:
     def _candidate(self) -> Contestant:
         return next(each for each in self._contestants if each.name == CANDIDATE)
 
-    def _call(self, contestant: Contestant, case: Case, inputs: Inputs) -> Observation:
+    def _call(self, contestant: Contestant, case: Case, inputs: Inputs, *, is_first: bool = False) -> Observation:
         worker = self._workers[contestant.name]
         options: dict[str, Any] = (
             {"way": self._ways[contestant.name]}
@@ -674,7 +674,7 @@ class TimingSession:
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         self._watch.add("inputs", seen.handing_ns / 1e9)
         self._watch.add("judging", seen.draining_ns / 1e9)
-        self._keep(contestant.name, seen)
+        self._keep(contestant.name, seen, is_first=is_first)
         return seen
 
     def _settle(
@@ -722,13 +722,13 @@ class TimingSession:
             self._warn(ERRING_BASELINE, f"baseline {name} errs, and is compared with all the same: {problem}")
         return True
 
-    def _keep(self, name: str, seen: Observation) -> None:
+    def _keep(self, name: str, seen: Observation, *, is_first: bool) -> None:
         """What the guards look at: each call of the candidate, beside the latest of somebody trusted."""
         self._copied[name] += self._is_sampling and seen.is_copied and seen.looks_scored
         if name == CANDIDATE:
             self._result.seen.append(self._peers.beside(seen))
         else:
-            self._peers.add(seen)
+            self._peers.add(seen, is_first=is_first)
 
     def _verify(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
         """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""

@@ -131,6 +131,19 @@ def _charged_outside(*usual_us: int | None, outside_us: int | None) -> float:
     return peers.charge_ns(make_observation(elapsed_ns=200_000, outside=_used(outside_us))) / 1e3
 
 
+def test_what_a_first_call_needs_is_not_usual() -> None:
+    """Of a hundred calls the largest is what one in a hundred needs: a first one was, with 1 to 12 ms."""
+    charges = []
+    for is_first in (False, True):
+        peers = Peers()
+        peers.add(make_observation(preparation=_used(9_000), outside=_used(900)), is_first=is_first)
+        for _ in range(50):
+            peers.add(make_observation(preparation=_used(600), outside=_used(40)))
+        seen = make_observation(elapsed_ns=200_000, preparation=_used(5_000), outside=_used(40))
+        charges.append(peers.charge_ns(seen) / 1e3)
+    assert charges == [200, 200 + 5_000 - 650]
+
+
 def _used(us: int | None) -> Window:
     return Window(used_ns=None if us is None else us * 1_000)
 
