@@ -19,6 +19,7 @@ from robust_kbench.isolation import pool
 from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.pool import Allowance, WarmPool
 from robust_kbench.languages import compiler
+from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import Status
 
 LACKING = (sys.executable, "-I", "-c", "import a_package_that_is_nowhere")
@@ -71,7 +72,8 @@ def test_nobody_is_blamed_for_calls_on_a_device_that_is_gone(
     """What was judged before stands."""
     monkeypatch.setattr(type(evaluator.device), "loss", lambda self: LOST)
     source = f"def rmsnorm(x, weight):\n    {body}\n" if body else SOURCE
-    record = evaluator.evaluate(submit(source), tier="quick", seed=1)
+    case = Case(axes={"rows": 64, "cols": 64}, dtype="float32", seed=5)
+    record = evaluator.evaluate(submit(source), tier="quick", case=case)
     assert record.status is status
     assert (LOST in (record.reason or "")) is (status is Status.HARNESS_ERROR)
 
