@@ -314,7 +314,7 @@ class Caller(Placing):
                 problems.append(f"{name}: its memory cannot be read: {error}")
         for name, claim, slot, is_an_input in due:
             try:
-                if not (self._copy_out or is_an_input):
+                if name in found and not (self._copy_out or is_an_input):
                     spoil(worker.pid, claim.pointer or 0, slot, _used_stride(claim))
             except OSError as error:
                 problems.append(f"{name}: its memory is not its caller's to change: {error}")

@@ -22,7 +22,9 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 
 TASK, CASE = make_task(), make_case()
-MEMORY = torch.arange(32, dtype=torch.float32)
+VALUES = torch.arange(32, dtype=torch.float32)
+MEMORY = VALUES.clone()
+"""Of the worker that does not run. What the judge has read of it, it spoils."""
 CLAIM = {"type": "Tensor", "dtype": "float32", "device": "cpu", "shape": [4, 8], "stride": [8, 1]}
 
 
@@ -50,6 +52,7 @@ class Liar:
 
 @pytest.fixture
 def arena() -> Iterator[Arena]:
+    MEMORY.copy_(VALUES)
     arena = Arena(2 * case_footprint(TASK, CASE))
     yield arena
     arena.close()
@@ -64,20 +67,26 @@ def _observe(arena: Arena, *claims: dict[str, Any], case: Case = CASE, **answer:
 def test_a_true_claim_is_read_from_the_memory_of_the_worker(arena: Arena) -> None:
     seen = _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()})
     assert (seen.problems, seen.ending) == ((), "returned")
-    assert torch.equal(seen.outputs["y"], MEMORY.reshape(4, 8))
+    assert torch.equal(seen.outputs["y"], VALUES.reshape(4, 8))
+
+
+def test_what_was_read_is_spoilt(arena: Arena) -> None:
+    _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()})
+    assert bool(MEMORY.isnan().any())
 
 
 def test_a_claim_of_a_transposed_tensor_is_read_through_its_strides(arena: Arena) -> None:
     seen = _observe(arena, {**CLAIM, "stride": [1, 4], "pointer": MEMORY.data_ptr()})
-    assert torch.equal(seen.outputs["y"], MEMORY.reshape(8, 4).T)
+    assert torch.equal(seen.outputs["y"], VALUES.reshape(8, 4).T)
 
 
 def test_a_claim_of_a_part_of_a_padded_buffer_is_read(arena: Arena) -> None:
     """Kernels that work in chunks return one position of 64, or of 256."""
     buffer = torch.arange(4.0 * 2048).reshape(4, 2048)
+    values = buffer.clone()
     seen = _observe(arena, {**CLAIM, "stride": [2048, 1], "pointer": buffer.data_ptr()})
     assert seen.problems == ()
-    assert torch.equal(seen.outputs["y"], buffer[:, :8])
+    assert torch.equal(seen.outputs["y"], values[:, :8])
 
 
 @pytest.mark.parametrize(
@@ -130,7 +139,7 @@ def test_the_stride_of_an_axis_of_one_is_not_trusted_either(stride: int, arena: 
         seen = _observe(arena, claim, case=case)
     except ValueError:
         return
-    assert seen.problems or torch.equal(seen.outputs["y"], MEMORY[:8].reshape(1, 8))
+    assert seen.problems or torch.equal(seen.outputs["y"], VALUES[:8].reshape(1, 8))
 
 
 def test_the_times_of_an_observation_are_those_of_the_judge(arena: Arena) -> None:
