@@ -4,8 +4,8 @@ With usual values no score comes near 88, from where on an exponential is beyond
 maximum passes. Larger queries alone would not do: of nearly equal scores of that size the rounding decides. So every
 query looks at one column of the keys, and there all keys of a sequence are zero but five, whose scores are about 23,
 46, 69, 92 and 115. No larger ones: kernels that join parts of a row by the logarithms of their sums lose the more the
-larger these are. In every third sequence the first key, which all queries see, has about -115, and all others -138:
-their exponentials vanish in a kernel whose running maximum begins with zero. A block gets there by its weights: what
+larger these are. In a third of the sequences the first key has a score of about -115, and all others -138: their
+exponentials vanish in a kernel whose running maximum begins with zero. A block gets there by its weights: what
 they make of a position's last feature is all that its keys are.
 """
 
@@ -51,7 +51,7 @@ def _keys(shape: tuple[int, ...], levels: torch.Tensor, generator: torch.Generat
 
 
 def keys_by_position(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Draw such keys [positions..., heads, features] with five positions: nobody says which one all queries see."""
+    """Draw such keys [positions..., heads, features], all with five positions: not all queries see the first one."""
     *places, heads, features = shape
     flat = heads, math.prod(places), features
     return _keys(flat, _leaders(flat[:-1], _LEVELS, generator), generator).transpose(0, 1).reshape(shape)

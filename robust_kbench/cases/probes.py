@@ -8,9 +8,9 @@ blank: rows, channels or samples of zeros among usual ones, as padding leaves th
 are equal, but for one of usual values: a mean over some of them looks certain, and is wrong. apart: scores so far apart
 that their exponentials overflow. magnitudes: rows or blocks from one end of the dtype to the other. ends: the first and
 the last element are a third of a sum each, however long it is; the end of a long sum is else too little to miss.
-masked: logits are -inf here and there, at the beginning or the end of a row, or in a stretch of it, or all of a row are
-very low; a running maximum that begins with -inf makes NaN of a row whose first logit, or tile, is, and so does one
-that begins with a low number of a row that is lower.
+masked: logits are -inf here and there, at the beginning or the end of a row, or in a stretch of it; or a whole row is
+very low. A running maximum that begins with -inf makes NaN of a row whose first logit, or tile, is -inf. One that
+begins with a low number makes NaN of a row that lies below it.
 nonfinite: a NaN and infinities in a few places, which must not spread.
 """
 
@@ -77,7 +77,7 @@ _FLOAT16_ROOM = 16.0 - 5.0  # binary orders from the largest float16 down to tha
 
 
 def applies(task: Task, probe: Probe) -> bool:
-    """Whether a kernel that keeps the task's precision contract must pass `probe`."""
+    """Tell if a kernel that keeps the task's precision contract must pass `probe`."""
     return probe not in _EXCUSED.get(task.precision, ())
 
 
@@ -96,7 +96,7 @@ def length_of(task: Task, axes: Mapping[str, int]) -> int:
 
 
 def is_telling(task: Task, probe: Probe, axes: Mapping[str, int]) -> bool:
-    """Whether the probe's values show all that they can: a single row is large or small, and none lies between."""
+    """Tell if the probe's values show all that they can: a single row is large or small, and none lies between."""
     if probe != "range":
         return True
     shapes = [shape_of(task.inputs[name], axes) for name, kind in task.probes[probe].items() if kind in _SCALED]
@@ -258,10 +258,10 @@ def _ends(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 
 def _masked(shape: tuple[int, ...], dtype: str, generator: torch.Generator) -> torch.Tensor:
-    """Normal values with -inf in one of four ways, drawn for each row. Every row keeps a finite value.
+    """Normal values masked in one of five ways, drawn for each row. Every row keeps a finite value.
 
-    A third of the elements, half of the first ones and no last one; all before a place; all behind a place; a stretch.
-    Others are finite, and near the lowest number of the dtype, as masks of finite numbers leave them.
+    -inf takes a third of the elements, half of the first ones and no last one; all before a place; all behind a place;
+    or a stretch. In the fifth way all are finite and near the dtype's lowest number, as finite masks leave them.
     """
     values = torch.randn(shape, generator=generator)
     rows = values.view(-1, shape[-1])

@@ -178,8 +178,8 @@ class Crew:
         caller = open_caller(self._device, self._task, self._arena, timeout_s=self._timeout_s, aside=self._aside)
         special: dict[str, Any] = {"use": use} if mode is None else {"emulation": mode}
         self._called.append(worker)
-        self._contestant.exchange(worker, self._device)
         try:
+            self._contestant.exchange(worker, self._device)
             seen = caller.call(worker, self._contestant.abi, case, inputs, **special)
         finally:
             self._called.remove(worker)

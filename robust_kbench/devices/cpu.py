@@ -46,7 +46,7 @@ class CpuDevice:
         self._on_worker_core: ThreadPoolExecutor | None = None
 
     def facts(self) -> dict[str, str]:
-        """What a record says about the device."""
+        """Describe the device for a record."""
         swept = f"{self.sweep_bytes >> 20} MiB read"
         return {
             "device": machine.processor_name(),

@@ -39,7 +39,7 @@ class CudaDevice:
 
     @staticmethod
     def is_present() -> bool:
-        """Whether the driver shows a device."""
+        """Tell if the driver shows a device."""
         return nvml.has_driver()
 
     @cached_property
@@ -72,10 +72,7 @@ class CudaDevice:
         return self._source.free_bytes()
 
     def loss(self) -> str:
-        """Say that the device does not answer any more, and what helps; "" where it does.
-
-        A kernel cannot do that to it: a bus, a power supply or a driver that fails can.
-        """
+        """Say that the device does not answer any more, and what helps; "" where it answers."""
         try:
             self._source.free_bytes()
         except Exception as error:

@@ -306,15 +306,15 @@ class Caller(Placing):
             if problem:
                 problems.append(f"{name}: {problem}")
             else:
-                due.append((name, claim, slot, pages.is_an_input))
+                due.append((name, claim, slot, pages.may_be_an_input))
         for name, claim, slot, _ in due:  # reading one fetches pages, which may be another's
             try:
                 found[name] = self._copy(slot, place) if self._copy_out else _read(worker, claim, slot)
             except OSError as error:
                 problems.append(f"{name}: its memory cannot be read: {error}")
-        for name, claim, slot, is_an_input in due:
+        for name, claim, slot, may_be_an_input in due:
             try:
-                if name in found and not (self._copy_out or is_an_input):
+                if name in found and not (self._copy_out or may_be_an_input):
                     spoil(worker.pid, claim.pointer or 0, slot, _used_stride(claim))
             except OSError as error:
                 problems.append(f"{name}: its memory is not its caller's to change: {error}")

@@ -4,10 +4,10 @@ The loophole: a result need not be computed to be read. Pages that a kernel has 
 nothing, are fetched or made zero when the judge looks at them, which costs the kernel nothing on the clock.
 How it is detected: in the page table of the stopped worker (`/proc/PID/pagemap`, see Linux'
 Documentation/admin-guide/mm/pagemap.rst). No page of a result is a file's or shared, unless the whole result is an
-input, at the place where the judge has put it. A page that is not there is charged with the time that making it takes,
-and so is one that was read and never written: all of these are one page of zeros, which is cheap to look through.
-Zeros of a new heap, as NumPy hands them out, are right but not free. A result may also be kept, and only what differs
-from the last one computed. So poison is written to random elements of each result that was read, as callers may do.
+input, at the place where the judge has put it. A page that is not there is charged with the time that making it takes.
+So is a page that was read and never written: all such pages are one page of zeros, which is cheap to look through.
+Zeros of a new heap, as NumPy hands them out, are right but not free. A kernel may also keep its last result, and
+compute only what differs. So the judge writes poison to random elements of each result that it has read.
 What it lets through: results that are kept and compared with what they were, all of them. Huge pages of zeros cost a
 quarter of the charge. Nothing is known where the table cannot be read, as on gVisor.
 """
@@ -39,11 +39,11 @@ File = tuple[int, int]
 
 @dataclass(frozen=True)
 class Found:
-    """What the page table tells of a result: a problem in words, how many pages are missing, or that it is an input."""
+    """Facts from the page table: a problem in words, the number of missing pages, and if the result may be an input."""
 
     problem: str = ""
     missing: int = 0
-    is_an_input: bool = False
+    may_be_an_input: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def look(
     pages = pages_of(pointer, slot.shape, [step * slot.itemsize for step in stride], slot.itemsize)
     entries = _entries(pid, pages)
     if entries is None:
-        return Found()
-    # Of anonymous memory nobody else has a page that was written, unless other processes of the kernel's are alive.
+        return Found(may_be_an_input=True)
+    # A page that a process has written is its own alone, unless it has started another process since.
     is_own = (entries & (_SWAPPED | _SHARED | _EXCLUSIVE)) != 0
     missing = int(np.count_nonzero(~is_own))
     shared = pages[(entries & _SHARED) != 0]
@@ -85,7 +85,7 @@ def look(
     if zeros == len(shared):
         return Found(missing=missing + zeros)
     if _is_an_input(mappings, pointer, nbytes, inputs, arena):
-        return Found(is_an_input=True)
+        return Found(may_be_an_input=True)
     words = f"{len(shared) - zeros:,} of its {len(pages):,} pages are mapped from elsewhere; return memory of your own"
     return Found(words, missing)
 

@@ -174,7 +174,7 @@ def _no_clocks() -> AbstractContextManager[None]:
 
 
 def _tolerate(worker: process.Worker) -> None:
-    """Whether it ran while it was stopped does not matter."""
+    """A worker may have run while it was stopped."""
 
 
 def _no_floor() -> AbstractContextManager[None]:
@@ -309,7 +309,7 @@ def _no_cache() -> AbstractContextManager[None]:
 
 
 def _no_drift() -> AbstractContextManager[None]:
-    """What calls of nothing show of the clock is not looked at."""
+    """Calls of nothing are not looked at for a change of the clock."""
     return _replaced(
         (clock_drift.ClockDrift, "is_too_large", False),
         (clock_drift.ClockDrift, "charge_ns", 0),

@@ -1,4 +1,4 @@
-"""What happened in one call: facts, gathered by the judge, without an opinion."""
+"""Facts about one call, gathered by the judge, without an opinion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Way = Literal["turn", "word", "wall"]
 
 @dataclass(frozen=True)
 class Repetition:
-    """How the answers to two calls on equal inputs differ: in how many `elements` of an output, and how far.
+    """Difference of the answers to two calls on equal inputs: in how many `elements` of an output, and how far.
 
     `ratio` is the distance in units of the limits that the first answer was held to, single units in the last place
     left out. `may_differ`: the task is declared nondeterministic.
@@ -37,10 +37,10 @@ class Repetition:
 class Window:
     """A part of a call that is off the clock, in ns: how long it was, and the processor time of the worker's processes.
 
-    Where the time of one of them is in no account, `used_ns` is all of `took_ns`. It is None where they had less than
-    the time on the clock, as a call waits that has lost its processor: what is left for the window is not known then.
-    `may_miss`: something took a process
-    id meanwhile, which may have been a process that came and went unseen, with all that it has used.
+    Where the time of one of them is in no account, `used_ns` is all of `took_ns`. It is None, not known, where a call
+    had less processor time than time on the clock: it has waited, and nobody knows what is left for the window.
+    `may_miss`: something took a process id meanwhile. It may have been a process that came and went unseen, with all
+    that it has used.
     """
 
     took_ns: int = 0
@@ -119,5 +119,5 @@ class Observation:
 
     @property
     def is_timed(self) -> bool:
-        """Whether its times are those of a call as it is scored."""
+        """Tell if its times are those of a call as it is scored."""
         return self.ending == "returned" and self.case.role == "timed" and self.clock is not None

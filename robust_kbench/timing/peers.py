@@ -83,8 +83,8 @@ class _Usual:
     have worked off the clock is as long as the window in which it can. Whoever starts threads in a call, or children,
     and waits for them, has no longer ones than baselines.
 
-    Where it is not known what a baseline has used, it shows nothing: on a busy machine zeros were most of what there
-    was, and honest kernels were charged 50 us a call.
+    A call of a baseline of which the use is not known is left out. Where such calls counted as zero, honest kernels
+    were charged 50 us a call on a busy machine.
 
     `is_early`: the inputs are not there yet, and little can be gained. Such windows have a long tail; a call is charged
     only beyond what one in a hundred of baselines' needs. Charging five in a hundred moved the median of a kernel of

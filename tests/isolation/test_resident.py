@@ -6,7 +6,6 @@ import ctypes
 import mmap
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robust_kbench.evaluate import Evaluator
-from robust_kbench.isolation import calls
+from robust_kbench.isolation import calls, resident
 from robust_kbench.isolation.arena import PAGE_BYTES, POISON, Arena, Slot
 from robust_kbench.isolation.calls import Caller
 from robust_kbench.isolation.resident import PAGE_NS, Found, look, pages_of, spoil
 from robust_kbench.schema.case import Case
+from robust_kbench.schema.observation import Observation
 from robust_kbench.worker.kernel import map_shared
 
 Role = Literal["check", "timed"]
@@ -111,9 +111,9 @@ def arena() -> Iterator[tuple[Arena, int]]:
 def test_an_input_may_be_handed_back_as_a_whole_or_in_part(arena: tuple[Arena, int]) -> None:
     judges, address = arena
     inputs = (slot(SIZE, offset=SIZE), slot(SIZE, offset=3 * SIZE))
-    assert found(address + SIZE, SIZE, inputs, judges) == Found(is_an_input=True)
-    assert found(address + SIZE + 7, 100, inputs, judges) == Found(is_an_input=True)
-    assert found(address + 3 * SIZE, SIZE, inputs, judges) == Found(is_an_input=True)
+    assert found(address + SIZE, SIZE, inputs, judges) == Found(may_be_an_input=True)
+    assert found(address + SIZE + 7, 100, inputs, judges) == Found(may_be_an_input=True)
+    assert found(address + 3 * SIZE, SIZE, inputs, judges) == Found(may_be_an_input=True)
 
 
 @pytest.mark.parametrize(("start", "size"), [(0, SIZE), (SIZE - 1, SIZE), (SIZE + 1, SIZE), (2 * SIZE, 8)])
@@ -157,7 +157,7 @@ def test_pages_of_an_input_among_others_are_no_result(arena: tuple[Arena, int]) 
     assert found(pointer, SIZE, inputs, made).problem == (
         f"1 of its {PAGES} pages are mapped from elsewhere; return memory of your own"
     )
-    assert found(pointer + PAGE_BYTES, PAGE_BYTES, inputs, made) == Found(is_an_input=True)
+    assert found(pointer + PAGE_BYTES, PAGE_BYTES, inputs, made) == Found(may_be_an_input=True)
 
 
 def test_nothing_is_said_of_nothing_and_of_what_is_no_address() -> None:
@@ -171,7 +171,7 @@ def test_nothing_is_known_where_nobody_lets_us_look(monkeypatch: pytest.MonkeyPa
     memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     assert found(pointer).missing == PAGES
     monkeypatch.setattr(os, "open", refused)
-    assert found(pointer) == Found()
+    assert found(pointer) == Found(may_be_an_input=True)  # and is not spoilt
     memory[0] = 1
 
 
@@ -303,9 +303,32 @@ def test_a_result_that_its_owner_may_only_read_is_spoilt_or_refused() -> None:
     """Some kernels let nobody write to such memory."""
     memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(pointer), ctypes.c_size_t(SIZE), mmap.PROT_READ) == 0
-    with suppress(OSError):
+    is_refused = False
+    try:
         spoil(os.getpid(), pointer, slot(), (1,))
-        assert 50 < memory[:].count(POISON) <= 64
+    except OSError:
+        is_refused = True
+    assert memory[:].count(POISON) in (range(1) if is_refused else range(50, 65))
+
+
+@pytest.mark.parametrize("lets_us_look", [True, False])
+def test_a_kernel_may_hand_back_its_input_whoever_lets_us_look(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch, lets_us_look: bool
+) -> None:
+    """Poison in it would look like a kernel that changes its inputs."""
+    seen = list[Observation]()
+    observe = Caller._observe
+
+    def noted(self: Caller, *rest: Any) -> Observation:
+        seen.append(observe(self, *rest))
+        return seen[-1]
+
+    monkeypatch.setattr(Caller, "_observe", noted)
+    if not lets_us_look:
+        monkeypatch.setattr(resident, "_entries", lambda *_: None)
+    assert _evaluated(evaluator, submit, "return x")[0] == "incorrect"
+    assert seen
+    assert {(each.ending, each.problems, each.changed_inputs) for each in seen} == {("returned", (), ())}
 
 
 def test_a_result_that_is_nowhere_cannot_be_spoilt() -> None:
