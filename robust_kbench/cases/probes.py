@@ -111,7 +111,10 @@ def make(task: Task, case: Case, name: str, shape: tuple[int, ...], draw: Draw) 
     generator = torch.Generator().manual_seed(draw.bits())
     if kind == "alike":
         return _alike(task.inputs[name], case, shape, generator)
-    return _values(kind, task, case.dtype, name, shape, length_of(task, case.axes), generator)
+    length = length_of(task, case.axes)
+    if kind == "integers" and (carried := _carried(task, case.axes)):
+        return _walk(shape, carried, case.dtype, generator)
+    return _values(kind, task, case.dtype, name, shape, length, generator)
 
 
 def axis_of_alike(task: Task) -> str:
@@ -316,6 +319,26 @@ def _exponent(dtype: str, length: int, *, is_positive: bool = False) -> int:
     orders = math.log2(length) * (1.0 if is_positive else 0.5)
     room = _FLOAT16_ROOM - orders if dtype == "float16" else math.inf
     return max(1, int(min(_EXPONENT[dtype], room)))
+
+
+def carries(task: Task) -> bool:
+    """Tell if the op hands on results, times factors that it is given: PyTorch rounds each of them to the dtype."""
+    return any(spec.carried_along for spec in task.inputs.values())
+
+
+def _carried(task: Task, axes: Mapping[str, int]) -> int:
+    """How many terms a recurrence adds up whose factors are one; none in other ops."""
+    return max((axes[spec.carried_along] for spec in task.inputs.values() if spec.carried_along), default=0)
+
+
+def _walk(shape: tuple[int, ...], length: int, dtype: str, generator: torch.Generator) -> torch.Tensor:
+    """Integers whose running sums over `length` terms hardly ever leave what the dtype holds exactly.
+
+    Running sums of N terms lie within 4 sqrt(N) standard deviations of a term, but for one row in thousands.
+    """
+    room = 1 / (torch.finfo(getattr(torch, dtype)).eps * 4 * math.sqrt(length))
+    largest = next((m for m in _MAGNITUDES if math.sqrt(m * (m + 1) / 3) < room), 1)
+    return torch.randint(-largest, largest + 1, shape, generator=generator).float()
 
 
 def _magnitude(length: int, bound: int) -> int:

@@ -74,6 +74,18 @@ def test_integers_are_as_large_as_their_sums_allow() -> None:
     assert int(_x(task, "integers", 64, 60000).max()) == 8
 
 
+@pytest.mark.parametrize(
+    ("dtype", "cols"), [("bfloat16", 1725), ("bfloat16", 16), ("float16", 1725), ("float32", 8191)]
+)
+def test_running_sums_of_a_recurrence_stay_where_every_result_is_exact(dtype: FloatDType, cols: int) -> None:
+    case = make_case(axes={"rows": 15, "cols": cols}, probe="integers", dtype=dtype)
+    values = make_inputs(load_task("scan/linear_recurrence").spec, case).tensors
+    assert bool((values["decay"] == 1).all())
+    sums = values["x"].double().cumsum(-1)
+    assert float(sums.abs().max()) < 1 / torch.finfo(getattr(torch, dtype)).eps
+    assert float(values["x"].max()) == (1 if (dtype, cols) == ("bfloat16", 1725) else 8)
+
+
 def test_the_longest_reduction_of_any_output_counts() -> None:
     outputs = {"y": MATRIX, "z": {"shape": ["cols"], "reduction": "rows + cols"}}
     assert probes.length_of(_task("integers", "integers", outputs=outputs), {"rows": 5, "cols": 7}) == 12
