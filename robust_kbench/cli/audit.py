@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from robust_kbench.cli.bars import counting
 from robust_kbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def audit(
     from robust_kbench.audit.session import examine_all
 
     found = []
-    with _bar("audit", len(units)) as step:
+    with counting("audit", len(units)) as step:
         seed = SEED if seed is None else seed
         for examination in examine_all(units, jobs, seed=seed, with_peers=rules, in_full=rules or variants):
             found.append(examination)
@@ -98,7 +98,7 @@ def _tell(count: int, reviews: Iterator[Review], *, as_markdown: bool) -> None:
     from robust_kbench.agents import reviewing
 
     found = []
-    with _bar("review", count) as step:
+    with counting("review", count) as step:
         for review in reviews:
             found.append(review)
             if not as_markdown:
@@ -110,7 +110,7 @@ def _tell(count: int, reviews: Iterator[Review], *, as_markdown: bool) -> None:
 def _soak(units: list[Unit], count: int, jobs: int, seed: int | None) -> int:
     from robust_kbench.audit.soak import report, soak
 
-    with _bar("soak", count) as step:
+    with counting("soak", count) as step:
         found = soak(units, count, jobs, seed, step)
     _print(report(found))
     return int(not found.is_clean)
@@ -119,14 +119,3 @@ def _soak(units: list[Unit], count: int, jobs: int, seed: int | None) -> int:
 def _print(lines: Iterator[str]) -> None:
     for line in lines:
         typer.echo(line)
-
-
-@contextmanager
-def _bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr, if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        line = progress.add_task(title, total=total)
-        yield lambda steps: progress.update(line, advance=steps)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from robust_kbench.cli.bars import counting
 from robust_kbench.cli.places import file_to_write
 
 if TYPE_CHECKING:
@@ -58,12 +59,11 @@ def redteam(
             kind = specimen.kind if isinstance(specimen, corpus.Attack) else "honest"
             typer.echo(f"{kind:<10} {specimen.name:<34} {specimen.summary}")
         return
-    from robust_kbench.cli.audit import _bar
     from robust_kbench.redteam import campaign, report
 
     trials = []
     with ExitStack() as stack:
-        step = stack.enter_context(_bar("red team", tries * (len(attacks) + len(honest))))
+        step = stack.enter_context(counting("red team", tries * (len(attacks) + len(honest))))
         rows = report.Table(stack.enter_context(csv.open("w", encoding="utf-8"))) if csv else None
         for each in campaign.run(
             attacks,
@@ -88,10 +88,9 @@ def redteam(
 def _soak(count: int, seed: int | None) -> int:
     import secrets
 
-    from robust_kbench.cli.audit import _bar
     from robust_kbench.redteam.soak import soak
 
-    with _bar("soak", count) as step:
+    with counting("soak", count) as step:
         soaked = soak(count, secrets.randbits(40) if seed is None else seed, step=step)
     ended = ", ".join(f"{status} {number}" for status, number in sorted(soaked.ended.items()))
     typer.echo(f"{count} submissions in random order (seed {soaked.seed}): {ended}")
