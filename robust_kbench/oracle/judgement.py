@@ -9,8 +9,8 @@ from typing import Protocol
 import torch
 
 RULE = "three-metric-v5"
-"""Version of everything that decides about an output; raised whenever a verdict can change, or, where that concerns few
-tasks, their versions are."""
+"""Version of everything that decides about an output; raised whenever a published verdict can change, or, where that
+concerns few tasks, their versions are."""
 
 
 @dataclass(frozen=True)

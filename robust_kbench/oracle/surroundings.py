@@ -137,8 +137,8 @@ def survey(
         known = Surroundings(pairs, {name: _region_errors(name, pairs) for name in exact})
     if not is_conditioned:
         return known
-    condition, single = _condition(reference, inputs, exact, known.single)
-    return replace(known, condition=condition, single=single)
+    found, single = _condition(reference, inputs, exact, known.single)
+    return replace(known, condition=found, single=single)
 
 
 def _pairs(
@@ -162,7 +162,12 @@ def slopes(task: Task, reference: Reference, inputs: Inputs, exact: Tensors) -> 
     """What comparisons in ulps excuse without any error of PyTorch's; None where nothing is counted in ulps."""
     if "ulp" not in map(task.comparison_of, task.outputs.values()):
         return None
-    return Surroundings(condition=_condition(reference, inputs, exact)[0])
+    return Surroundings(condition=condition(reference, inputs, exact))
+
+
+def condition(reference: Reference, inputs: Inputs, exact: Tensors) -> dict[str, torch.Tensor]:
+    """By how much each element of the outputs changes per relative change of all inputs, whatever their signs."""
+    return _condition(reference, inputs, exact)[0]
 
 
 def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surroundings | None:

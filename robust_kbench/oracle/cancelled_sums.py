@@ -1,0 +1,115 @@
+"""A second look at few elements whose terms cancel: what is left is off by roundings of the terms.
+
+The three-metric rule measures an error against results: an element's against its row, a row's against the tensor. Where
+a window holds two large values of opposite sign, a sum is far smaller than its terms, and so may all of its row be, if
+that is a column wide. Its roundings are of the size of its terms, which no result tells.
+
+So before an answer is refused, the reference says how large the terms of the worst elements are: T, by how much an
+element changes per relative change of the inputs, each of them up or down. Such an element may be off by
+
+    4 u |r| + sqrt(K) u_sum T
+
+with u, K and u_sum as in the rule: a sum of K terms in any order, with fewer roundings than its probabilistic bound has
+(Higham and Mary 2019). The rest of the answer must keep the rule by itself. Inputs that are rounded to TF32, or a term
+that is left out, are hundreds of times more than that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+from robust_kbench.cases.contract import rounding
+from robust_kbench.cases.values import Inputs
+from robust_kbench.errors import SpecError
+from robust_kbench.oracle.agreement import reduction_of
+from robust_kbench.oracle.judgement import Judgement, Standard
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.slices import inputs_at, output_dimension
+from robust_kbench.oracle.surroundings import condition
+from robust_kbench.oracle.three_metrics import UNIT_ROUNDOFF, ThreeMetrics
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.task import Task
+
+MOST_ELEMENTS = 16
+"""An answer with more wrong elements, or more than a quarter, is not one whose terms cancel here and there."""
+_WIDE = (torch.float32, torch.float64)
+_MOST_INPUTS = 1 << 18  # elements
+_ROW_FLOOR = 0.25  # as in the rule: of the size of all results, below which a row has no scale of its own
+
+
+@dataclass(frozen=True)
+class CancelledSums:
+    """The reference, at the slices of the independent axis in which the worst elements lie."""
+
+    task: Task
+    reference: Reference
+
+    def judge(
+        self, name: str, case: Case, inputs: Inputs, answer: torch.Tensor, exact: torch.Tensor, standard: Standard
+    ) -> Judgement | None:
+        """The judgement of output `name` without few elements that cancel; None where these do not explain it.
+
+        Of float32 and wider results alone: in halves the rounding of the result is more than that of any sum.
+        """
+        is_of_sizes = isinstance(standard, ThreeMetrics) and case.probe is None  # probes ask for exact sums, or more
+        if not is_of_sizes or answer.dtype not in _WIDE or (places := _worst(answer, exact)) is None:
+            return None
+        here = tuple(places.T)
+        if not standard.judge(_with_exact(answer, exact, here)).is_accepted:
+            return None  # before the reference is asked, which it is many times over
+        if (terms := self._terms(name, inputs, places)) is None:
+            return None
+        error = (answer[here].double() - exact[here].double()).abs()
+        adding = math.sqrt(reduction_of(self.task, self.task.outputs[name], case, inputs))
+        adding *= rounding(self.task.precision, case.dtype).sum
+        is_explained = error <= 4 * UNIT_ROUNDOFF[answer.dtype] * exact[here].double().abs() + adding * terms
+        return standard.judge(_with_exact(answer, exact, tuple(places[is_explained].T)))
+
+    def _terms(self, name: str, inputs: Inputs, places: torch.Tensor) -> torch.Tensor | None:
+        """T of the elements at `places`; None where that would take too long."""
+        try:
+            dimension = output_dimension(self.task, name)
+            chosen, at = torch.unique(places[:, dimension], return_inverse=True)
+            part = inputs_at(self.task, inputs, lambda tensor, dim: tensor.index_select(dim, chosen))
+            places = places.clone()
+            places[:, dimension] = at
+        except SpecError:  # no axis is independent
+            part = inputs
+        if sum(tensor.numel() for tensor in part.tensors.values()) > _MOST_INPUTS:
+            return None
+        return condition(self.reference, part, self.reference.exact(part))[name][tuple(places.T)]
+
+
+def _worst(answer: torch.Tensor, exact: torch.Tensor) -> torch.Tensor | None:
+    """Where the elements are that are most off for their row: [at most 16, dimensions]; None among fewer than four."""
+    if not (count := min(MOST_ELEMENTS, exact.numel() // 4)):
+        return None
+    due = exact.double()
+    error = (answer.double() - due).abs()
+    if not bool(error.isfinite().all()):
+        return None
+    rows = due.square().mean(-1, keepdim=True)
+    scale = rows.sqrt().clamp(min=_ROW_FLOOR * float(rows.mean().sqrt())).clamp(min=torch.finfo(torch.float64).tiny)
+    worst = (error / scale).reshape(-1).topk(count).indices
+    return torch.stack(torch.unravel_index(worst, exact.shape), -1)
+
+
+def _with_exact(answer: torch.Tensor, exact: torch.Tensor, here: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    """`answer` with the right results in some places."""
+    rest = answer.clone()
+    rest[here] = exact[here].to(answer.dtype)
+    return rest
+
+
+def only_sums(task: Task, judgements: Mapping[str, Judgement]) -> list[str]:
+    """Names of outputs that were refused for the size of their errors, of those that are judged by the rule."""
+    return [
+        name
+        for name, judgement in judgements.items()
+        if task.comparison_of(task.outputs[name]) == "rule"
+        if not (judgement.is_accepted or judgement.nonfinite or judgement.is_refusal)
+    ]
