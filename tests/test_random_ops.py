@@ -34,6 +34,7 @@ def test_what_only_many_rows_show_is_incorrect(name: str, words: str, evaluator:
     assert "due" in record.reason
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", ["random/dropout/cpp_counter", "random/gumbel_argmax/cpp_inverse"])
 def test_honest_kernels_of_random_ops_pass(name: str, evaluator: Evaluator) -> None:
     record = evaluator.evaluate(read_submission(data_folder("baselines") / name), tier="quick")

@@ -356,6 +356,7 @@ def test_a_kernel_that_fails_on_the_tail_of_k_beyond_n_8_is_shrunk_in_fewer_than
     assert record.search.examples < 60
 
 
+@pytest.mark.rotating
 def test_what_only_the_search_finds_decides_the_verdict(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

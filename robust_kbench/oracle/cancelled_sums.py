@@ -28,11 +28,14 @@ from robust_kbench.errors import SpecError
 from robust_kbench.oracle.agreement import reduction_of
 from robust_kbench.oracle.judgement import Judgement, Standard
 from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.sampled import is_costly
 from robust_kbench.oracle.slices import inputs_at, output_dimension
 from robust_kbench.oracle.surroundings import condition
 from robust_kbench.oracle.three_metrics import UNIT_ROUNDOFF, ThreeMetrics
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Task
+
+Tensors = Mapping[str, torch.Tensor]
 
 MOST_ELEMENTS = 16
 """An answer with more wrong elements, or more than a quarter, is not one whose terms cancel here and there."""
@@ -43,42 +46,57 @@ _ROW_FLOOR = 0.25  # as in the rule: of the size of all results, below which a r
 
 @dataclass(frozen=True)
 class CancelledSums:
-    """The reference, at the slices of the independent axis in which the worst elements lie."""
+    """One case, with the reference to ask."""
 
     task: Task
     reference: Reference
+    case: Case
+    inputs: Inputs
 
-    def judge(
-        self, name: str, case: Case, inputs: Inputs, answer: torch.Tensor, exact: torch.Tensor, standard: Standard
-    ) -> Judgement | None:
-        """The judgement of output `name` without few elements that cancel; None where these do not explain it.
+    def accepted(
+        self, answers: Tensors, exact: Tensors, standards: Mapping[str, Standard], judgements: Mapping[str, Judgement]
+    ) -> dict[str, Judgement]:
+        """Judgements of outputs that were refused, and are right but for few elements that cancel."""
+        found: dict[str, Judgement] = {}
+        if is_costly(self.task, self.case):  # what is called exact there is PyTorch's
+            return found
+        for name, judgement in judgements.items():
+            if not (judgement.is_accepted or judgement.nonfinite or judgement.is_refusal):
+                again = self._judge(name, answers[name], exact[name], standards[name])
+                if again is not None and again.is_accepted:
+                    found[name] = again
+        return found
+
+    def _judge(self, name: str, answer: torch.Tensor, exact: torch.Tensor, standard: Standard) -> Judgement | None:
+        """The judgement of one output without few elements that cancel; None where these do not explain it.
 
         Of float32 and wider results alone: in halves the rounding of the result is more than that of any sum.
         """
-        is_of_sizes = isinstance(standard, ThreeMetrics) and case.probe is None  # probes ask for exact sums, or more
+        # Probes ask for exact sums, or more.
+        is_of_sizes = isinstance(standard, ThreeMetrics) and self.case.probe is None
         if not is_of_sizes or answer.dtype not in _WIDE or (places := _worst(answer, exact)) is None:
             return None
         here = tuple(places.T)
         if not standard.judge(_with_exact(answer, exact, here)).is_accepted:
             return None  # before the reference is asked, which it is many times over
-        if (terms := self._terms(name, inputs, places)) is None:
+        if (terms := self._terms(name, places)) is None:
             return None
         error = (answer[here].double() - exact[here].double()).abs()
-        adding = math.sqrt(reduction_of(self.task, self.task.outputs[name], case, inputs))
-        adding *= rounding(self.task.precision, case.dtype).sum
+        adding = math.sqrt(reduction_of(self.task, self.task.outputs[name], self.case, self.inputs))
+        adding *= rounding(self.task.precision, self.case.dtype).sum
         is_explained = error <= 4 * UNIT_ROUNDOFF[answer.dtype] * exact[here].double().abs() + adding * terms
         return standard.judge(_with_exact(answer, exact, tuple(places[is_explained].T)))
 
-    def _terms(self, name: str, inputs: Inputs, places: torch.Tensor) -> torch.Tensor | None:
-        """T of the elements at `places`; None where that would take too long."""
+    def _terms(self, name: str, places: torch.Tensor) -> torch.Tensor | None:
+        """T of the elements at `places`, from slices of the independent axis; None where it would take too long."""
         try:
             dimension = output_dimension(self.task, name)
             chosen, at = torch.unique(places[:, dimension], return_inverse=True)
-            part = inputs_at(self.task, inputs, lambda tensor, dim: tensor.index_select(dim, chosen))
+            part = inputs_at(self.task, self.inputs, lambda tensor, dim: tensor.index_select(dim, chosen))
             places = places.clone()
             places[:, dimension] = at
         except SpecError:  # no axis is independent
-            part = inputs
+            part = self.inputs
         if sum(tensor.numel() for tensor in part.tensors.values()) > _MOST_INPUTS:
             return None
         return condition(self.reference, part, self.reference.exact(part))[name][tuple(places.T)]
@@ -103,13 +121,3 @@ def _with_exact(answer: torch.Tensor, exact: torch.Tensor, here: tuple[torch.Ten
     rest = answer.clone()
     rest[here] = exact[here].to(answer.dtype)
     return rest
-
-
-def only_sums(task: Task, judgements: Mapping[str, Judgement]) -> list[str]:
-    """Names of outputs that were refused for the size of their errors, of those that are judged by the rule."""
-    return [
-        name
-        for name, judgement in judgements.items()
-        if task.comparison_of(task.outputs[name]) == "rule"
-        if not (judgement.is_accepted or judgement.nonfinite or judgement.is_refusal)
-    ]

@@ -275,6 +275,7 @@ def test_probes_span_short_and_long_reductions_and_one_alone_is_long() -> None:
     assert all(cases[0].axes["cols"] > 400 for key, cases in _probes(_draw(task, 3)).items() if key[0] != "nonfinite")
 
 
+@pytest.mark.rotating
 def test_a_range_has_a_large_row_a_small_one_and_one_between() -> None:
     """One scale for a whole factor passed a matrix product of a single row, in one seed of sixty."""
     found = [_probes(_draw(SPECS["matmul/matmul"], seed)) for seed in range(200)]

@@ -157,7 +157,14 @@ def _transposed_b(evaluator: Evaluator, submit: Submit, line: str) -> RunRecord:
 
 
 @pytest.mark.parametrize("layout", ["transposed", "strided", "pitched"])
-@pytest.mark.parametrize(("tier", "seed"), [("quick", 8), ("full", 5), ("full", 6)])
+@pytest.mark.parametrize(
+    ("tier", "seed"),
+    [
+        ("quick", 8),
+        pytest.param("full", 5, marks=pytest.mark.rotating),
+        pytest.param("full", 6, marks=pytest.mark.rotating),
+    ],
+)
 def test_one_input_is_contiguous_and_another_is_not(
     evaluator: Evaluator, submit: Submit, layout: Layout, tier: Tier, seed: int
 ) -> None:
@@ -177,6 +184,7 @@ def test_one_input_is_contiguous_and_another_is_not(
             assert _is_refused(record, f"with gate contiguous beside what is {layout}: y[")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(("line", "status"), [("pass", "passed"), ("k = packed(k)", "incorrect")])
 def test_outer_axes_are_exchanged_in_memory_at_tier_full(
     evaluator: Evaluator, submit: Submit, line: str, status: str
@@ -204,6 +212,7 @@ def causal(q, k, v):
         assert _is_refused(record, "with the two axes before the last exchanged in memory: y[")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
@@ -450,6 +459,7 @@ def test_a_kernel_that_calls_autograd_may_raise_in_inference_mode(
     assert _is_passed(_judged(evaluator, submit, body))
 
 
+@pytest.mark.rotating
 def test_a_workspace_that_requires_gradients_in_the_end_is_no_fault(evaluator: Evaluator, submit: Submit) -> None:
     body = f"""
 work = KEPT.setdefault(x.shape, torch.empty_like(x, requires_grad=False)).copy_(x)
@@ -460,6 +470,7 @@ return {ANSWER}
     assert _is_passed(record), record.reason
 
 
+@pytest.mark.rotating
 def test_a_slow_kernel_is_called_less_often(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(python(f"time.sleep(0.33)\nreturn {ANSWER}")), tier="full", case=SMALL)
     assert _is_passed(record), record.reason

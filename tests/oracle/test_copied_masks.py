@@ -59,6 +59,7 @@ def test_honest_masks_are_accepted(p: float, shape: tuple[int, int]) -> None:
     assert added(honest, [p] * 10, shape) is None
 
 
+@pytest.mark.rotating
 def test_many_honest_calls_are_accepted() -> None:
     chances = [0.02 + 0.0032 * (number * 7 % 300) if number % 2 else 0.5 for number in range(300)]
     assert added(honest, chances, (32, 512)) is None

@@ -88,6 +88,7 @@ def test_an_honest_sampler_is_accepted(rows: int, classes: int, scale: float) ->
     assert pooled(drawn, 200, rows, classes, scale)[0] is None
 
 
+@pytest.mark.rotating
 def test_false_alarms_are_as_rare_as_they_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     # With a limit of 5 % there are at most so many, however often one looks: 100 evaluations of 20 calls each.
     monkeypatch.setattr(pooled_draws, "IMPROBABLE", 0.05)
