@@ -77,6 +77,7 @@ def test_threads_without_end_are_ended(evaluator: Evaluator, submit: Submit) -> 
     assert reason == "started more than 1024 threads" or "can't start new thread" in reason
 
 
+@pytest.mark.rotating
 def test_threads_are_counted_over_all_processes(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,10 +125,12 @@ def test_empty_files_without_end_are_ended(
     assert _end(evaluator, submit, FILES.format(10_000_000)) == ("crashed", "made more than 1,000 files")
 
 
+@pytest.mark.rotating
 def test_as_many_files_as_a_cache_has_are_no_reason(evaluator: Evaluator, submit: Submit) -> None:
     assert _end(evaluator, submit, FILES.format(500)) == ("passed", "")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("own", "free", "end"),
     [
@@ -148,6 +151,7 @@ def test_a_file_system_keeps_half_of_its_room_for_files(
     assert _end(evaluator, submit, FILES.format(own)) == end
 
 
+@pytest.mark.rotating
 def test_files_that_others_make_are_not_held_against_a_worker(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

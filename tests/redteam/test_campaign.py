@@ -109,6 +109,7 @@ def two_cores() -> Iterator[None]:
     os.sched_setaffinity(0, cores)
 
 
+@pytest.mark.rotating
 @pytest.mark.usefixtures("two_cores")
 def test_honest_kernels_pass_where_the_judge_shares_its_only_core_with_the_worker() -> None:
     specimens = [specimen for specimen in corpus.honest() if specimen.name in ("plain", "plain_cpp", "slow_first_call")]

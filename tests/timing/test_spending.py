@@ -36,6 +36,7 @@ def test_it_has_twenty_times_what_the_slowest_baseline_takes_and_at_least_ten_mi
     assert spent.is_over is is_over
 
 
+@pytest.mark.rotating
 def test_it_ends_as_passed_with_what_there_is_and_has_no_rank(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
