@@ -13,6 +13,7 @@ from robust_kbench.oracle.agreement import DIGITS, Tensors
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.task import Input, Output, Property, Task
 
+_SPAN = 128  # of which exp(-x) has no float32; constants lie in its upper third
 _NEAR = 4  # what is shifted lies within [-4, 4]
 
 
@@ -48,15 +49,14 @@ def shifted_pair(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """`value` rounded so that it stays exact, in `digits` at most, when a constant is added to each row, and that sum.
 
-    The constants lie past the largest argument of exp in the dtype, on either side, so that a maximum that nobody
-    subtracts is missed.
+    The constants lie past the largest argument of exp in float32, on either side, so that a maximum that nobody
+    subtracts is missed; and so is one that begins with zero, which leaves nothing of the exponentials of a low row.
     """
-    span = 16 if value.dtype == torch.float16 else 128
-    grid = 2.0 ** max(span.bit_length() - 1 - min(digits, DIGITS[value.dtype]), -20)
+    grid = 2.0 ** max(_SPAN.bit_length() - 1 - min(digits, DIGITS[value.dtype]), -20)
     rounded = (value.double() / grid).round().mul(grid).clamp(-_NEAR, _NEAR)
     shape = (*value.shape[:-1], 1)
     sign = torch.randint(0, 2, shape, generator=generator) * 2 - 1
-    constant = torch.randint(2 * span // 3, span - _NEAR, shape, generator=generator) * sign
+    constant = torch.randint(2 * _SPAN // 3, _SPAN - _NEAR, shape, generator=generator) * sign
     return rounded.to(value.dtype), (rounded + constant).to(value.dtype)
 
 

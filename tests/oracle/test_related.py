@@ -61,7 +61,7 @@ def test_a_shifted_pair_differs_by_one_constant_in_each_row_exactly(dtype: torch
     base, shifted = related.shifted_pair(_normal(50, 20, dtype=dtype), torch.Generator().manual_seed(2))
     difference = shifted.double() - base.double()
     assert torch.equal(difference, difference[:, :1].expand_as(difference))
-    assert float(difference.abs().min()) >= (10 if dtype == torch.float16 else 85)
+    assert float(difference.abs().min()) >= 85
     assert set(difference.sign().unique(sorted=True).tolist()) == {-1.0, 1.0}  # type: ignore[no-untyped-call]
     assert float((base.double() - _normal(50, 20, dtype=dtype).double()).abs().max()) < 0.6
 

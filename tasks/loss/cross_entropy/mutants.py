@@ -159,8 +159,16 @@ half_accumulator.dtypes = smoothed_labels.dtypes = ("float32", "float16")
 rows_in_the_dtype.dtypes = ("float16", "bfloat16")
 coarse_logarithm.dtypes = tf32_inputs.dtypes = ("float32",)
 
+
+def maximum_from_zero(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with zero: of a row far below, nothing is left of its exponentials."""
+    shifted = logits.float() - logits.float().amax(-1, keepdim=True).clamp(min=0)
+    return (shifted.exp().sum(-1).log() - shifted.gather(-1, target[:, None])[:, 0]).mean().to(logits.dtype)
+
+
 HONEST = (online, base_two, relative_to_the_target, per_block_of_rows)
 MUTANTS = (
+    maximum_from_zero,
     summed_over_rows, no_maximum, in_bits, drops_the_last_class, drops_the_tail, drops_the_last_row,
     drops_rows_of_the_tail, mean_without_one, ignores_class_zero, next_class, smoothed_labels, eps_in_the_logarithm,
     probability_first, half_accumulator, rows_in_the_dtype, coarse_logarithm, tf32_inputs,

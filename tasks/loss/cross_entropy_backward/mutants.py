@@ -172,8 +172,16 @@ half_accumulator.dtypes = ("float32", "float16")
 accumulator_of_the_dtype.dtypes = ("float16", "bfloat16")
 tf32_inputs.dtypes = coarse_reciprocal.dtypes = ("float32",)
 
+
+def maximum_from_zero(grad_loss: torch.Tensor, logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with zero: of a row far below, nothing is left of its exponentials."""
+    exponential = torch.exp(logits.float() - logits.float().amax(-1, keepdim=True).clamp(min=0))
+    return _scaled(exponential / exponential.sum(-1, keepdim=True) - _hot(logits, target), grad_loss)
+
+
 HONEST = (online, from_the_logarithm, scaled_first, base_two)
 MUTANTS = (
+    maximum_from_zero,
     no_target, target_in_the_last_row_missing, no_upstream, not_divided, divided_by_one_less, no_maximum,
     maximum_of_the_first_row, drops_the_last_class, drops_the_tail, next_class, ignores_class_zero, smoothed_labels,
     half_accumulator, accumulator_of_the_dtype, tf32_inputs, coarse_reciprocal, flushes_small, last_element_zero,

@@ -188,8 +188,16 @@ def tf32_inputs(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 half_accumulator.dtypes = ("float32", "float16")
 probabilities_in_bfloat16.dtypes = coarse_logarithm.dtypes = tf32_inputs.dtypes = ("float32",)
 
+
+def maximum_from_zero(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with zero: of a row far below, nothing is left of its exponentials."""
+    shifted = second.float() - second.float().amax(-1, keepdim=True).clamp(min=0)
+    return _mean(_log_softmax(first), shifted - shifted.exp().sum(-1, keepdim=True).log(), first.dtype)
+
+
 HONEST = (warp_for_a_row, by_the_difference, base_two)
 MUTANTS = (
+    maximum_from_zero,
     not_halved, one_side, kullback_leibler, jeffreys, middle_of_the_logarithms, distance, in_bits, mean_of_all,
     sum_of_rows, of_one_less, eps_in_the_logarithm, no_maximum, second_not_normalised, last_class_lost, tail_lost,
     last_row_lost, second_of_the_next_row, half_accumulator, probabilities_in_bfloat16, coarse_logarithm, tf32_inputs,
