@@ -41,6 +41,7 @@ MOST_ELEMENTS = 16
 """An answer with more wrong elements, or more than a quarter, is not one whose terms cancel here and there."""
 _WIDE = (torch.float32, torch.float64)
 _MOST_INPUTS = 1 << 18  # elements
+_FARTHEST = 64.0  # limits; what is farther off, as most that is wrong, is not worth asking the reference for
 _ROW_FLOOR = 0.25  # as in the rule: of the size of all results, below which a row has no scale of its own
 
 
@@ -61,7 +62,7 @@ class CancelledSums:
         if is_costly(self.task, self.case):  # what is called exact there is PyTorch's
             return found
         for name, judgement in judgements.items():
-            if not (judgement.is_accepted or judgement.nonfinite or judgement.is_refusal):
+            if not (judgement.is_accepted or judgement.nonfinite) and judgement.ratio <= _FARTHEST:
                 again = self._judge(name, answers[name], exact[name], standards[name])
                 if again is not None and again.is_accepted:
                     found[name] = again
@@ -112,8 +113,9 @@ def _worst(answer: torch.Tensor, exact: torch.Tensor) -> torch.Tensor | None:
         return None
     rows = due.square().mean(-1, keepdim=True)
     scale = rows.sqrt().clamp(min=_ROW_FLOOR * float(rows.mean().sqrt())).clamp(min=torch.finfo(torch.float64).tiny)
-    worst = (error / scale).reshape(-1).topk(count).indices
-    return torch.stack(torch.unravel_index(worst, exact.shape), -1)
+    is_worst = torch.zeros(exact.numel(), dtype=torch.bool)
+    is_worst[(error / scale).reshape(-1).topk(count).indices] = True
+    return is_worst.view(exact.shape).nonzero()
 
 
 def _with_exact(answer: torch.Tensor, exact: torch.Tensor, here: tuple[torch.Tensor, ...]) -> torch.Tensor:

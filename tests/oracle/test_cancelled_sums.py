@@ -16,7 +16,7 @@ from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CaseResult
 
 BATCH, LENGTH, WINDOW = 64, 16, 16
-LARGE = 3e4
+LARGE = 300.0
 
 
 def _signals(cancelling: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
