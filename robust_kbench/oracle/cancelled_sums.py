@@ -5,13 +5,17 @@ a window holds two large values of opposite sign, a sum is far smaller than its 
 that is a column wide. Its roundings are of the size of its terms, which no result tells.
 
 So before an answer is refused, the reference says how large the terms of the worst elements are: T, by how much an
-element changes per relative change of the inputs, each of them up or down. Such an element may be off by
+element changes per relative change of an input in which it is linear, each number up or down. It may be off by
 
     4 u |r| + sqrt(K) u_sum T
 
 with u, K and u_sum as in the rule: a sum of K terms in any order, with fewer roundings than its probabilistic bound has
 (Higham and Mary 2019). The rest of the answer must keep the rule by itself. Inputs that are rounded to TF32, or a term
 that is left out, are hundreds of times more than that.
+
+An op that declares no input in which it is homogeneous of degree one is no sum. In a product of 8,192 factors each of
+them changes the whole result, so that T would excuse 4 % of it: a missing factor was accepted. So it would in a
+recurrence, if its factors counted.
 """
 
 from __future__ import annotations
@@ -28,9 +32,9 @@ from robust_kbench.errors import SpecError
 from robust_kbench.oracle.agreement import reduction_of
 from robust_kbench.oracle.judgement import Judgement, Standard
 from robust_kbench.oracle.reference import Reference
-from robust_kbench.oracle.sampled import is_costly
+from robust_kbench.oracle.sampled import flops, is_costly
 from robust_kbench.oracle.slices import inputs_at, output_dimension
-from robust_kbench.oracle.surroundings import condition
+from robust_kbench.oracle.surroundings import condition, evaluations
 from robust_kbench.oracle.three_metrics import UNIT_ROUNDOFF, ThreeMetrics
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Task
@@ -40,7 +44,7 @@ Tensors = Mapping[str, torch.Tensor]
 MOST_ELEMENTS = 16
 """An answer with more wrong elements, or more than a quarter, is not one whose terms cancel here and there."""
 _WIDE = (torch.float32, torch.float64)
-_MOST_INPUTS = 1 << 18  # elements
+_MOST_INPUTS, _MOST_FLOPS = 1 << 18, 1 << 31  # elements; operations in float64, about a second
 _FARTHEST = 64.0  # limits; what is farther off, as most that is wrong, is not worth asking the reference for
 _ROW_FLOOR = 0.25  # as in the rule: of the size of all results, below which a row has no scale of its own
 
@@ -59,7 +63,7 @@ class CancelledSums:
     ) -> dict[str, Judgement]:
         """Judgements of outputs that were refused, and are right but for few elements that cancel."""
         found: dict[str, Judgement] = {}
-        if is_costly(self.task, self.case):  # what is called exact there is PyTorch's
+        if not self._groups or is_costly(self.task, self.case):  # what is called exact there is PyTorch's
             return found
         for name, judgement in judgements.items():
             if not (judgement.is_accepted or judgement.nonfinite) and judgement.ratio <= _FARTHEST:
@@ -98,9 +102,23 @@ class CancelledSums:
             places[:, dimension] = at
         except SpecError:  # no axis is independent
             part = self.inputs
-        if sum(tensor.numel() for tensor in part.tensors.values()) > _MOST_INPUTS:
+        if not self._is_affordable(part):
             return None
-        return condition(self.reference, part, self.reference.exact(part))[name][tuple(places.T)]
+        exact, here = self.reference.exact(part), tuple(places.T)
+        found = [condition(self.reference, part, exact, names)[name][here] for names in self._groups]
+        return torch.stack(found).amin(0)
+
+    @property
+    def _groups(self) -> list[tuple[str, ...]]:
+        """Names of inputs that the op is linear in, together. Those of each group are terms enough."""
+        return [prop.inputs for prop in self.task.properties if prop.kind == "homogeneous" and prop.degree == 1]
+
+    def _is_affordable(self, part: Inputs) -> bool:
+        """Whether the reference can be evaluated as often at slices of the case."""
+        sizes = [sum(tensor.numel() for tensor in values.tensors.values()) for values in (part, self.inputs)]
+        count = sum(evaluations(part, names) for names in self._groups)
+        work = count * flops(self.task, self.case) * sizes[0] / max(1, sizes[1])
+        return sizes[0] <= _MOST_INPUTS and work <= _MOST_FLOPS
 
 
 def _worst(answer: torch.Tensor, exact: torch.Tensor) -> torch.Tensor | None:

@@ -80,7 +80,7 @@ class Together:
 
 def is_costly(task: Task, case: Case) -> bool:
     """Whether the float64 reference of `case` takes longer, or more memory, than it is worth."""
-    return _flops(task, case) > COSTLY_FLOPS or _bytes(task, case) > COSTLY_BYTES
+    return flops(task, case) > COSTLY_FLOPS or _bytes(task, case) > COSTLY_BYTES
 
 
 def sample(task: Task, reference: Reference, case: Case, inputs: Inputs, draw: Draw) -> Sampled | None:
@@ -91,7 +91,7 @@ def sample(task: Task, reference: Reference, case: Case, inputs: Inputs, draw: D
     """
     if task.independent is None or any(task.comparison_of(spec) == "random" for spec in task.outputs.values()):
         return None
-    if _flops(task, case) <= COSTLY_FLOPS or _counts_ulps(task):  # such an op is elementwise: its work is small
+    if flops(task, case) <= COSTLY_FLOPS or _counts_ulps(task):  # such an op is elementwise: its work is small
         return _in_chunks(task, reference, case, inputs)
     near = slices.in_chunks(task, inputs, *_chunks(task, case), lambda chunk: reference.native(_widened(chunk)))
     part = _Part(task, reference, case, inputs, _choose(task, case, draw))
@@ -209,7 +209,7 @@ def _chunks(task: Task, case: Case) -> tuple[int, int]:
 def _choose(task: Task, case: Case, draw: Draw) -> torch.Tensor:
     """Sorted numbers of different slices, as many as the threshold allows."""
     size = case.axes[task.independent or ""]
-    share = min(COSTLY_FLOPS / max(1.0, _flops(task, case)), COSTLY_BYTES / max(1, _bytes(task, case)))
+    share = min(COSTLY_FLOPS / max(1.0, flops(task, case)), COSTLY_BYTES / max(1, _bytes(task, case)))
     count = max(1, min(SLICES, size, int(size * share)))
     found: set[int] = set()
     while len(found) < min(count, size):
@@ -236,7 +236,8 @@ def _dtype(task: Task, name: str, case: Case) -> torch.dtype:
     return dtype
 
 
-def _flops(task: Task, case: Case) -> float:
+def flops(task: Task, case: Case) -> float:
+    """Operations that the op is charged for."""
     return float(arithmetic.evaluate(task.cost.flops, {**case.axes, "itemsize": ITEMSIZE[case.dtype]}))
 
 

@@ -165,9 +165,16 @@ def slopes(task: Task, reference: Reference, inputs: Inputs, exact: Tensors) -> 
     return Surroundings(condition=condition(reference, inputs, exact))
 
 
-def condition(reference: Reference, inputs: Inputs, exact: Tensors) -> dict[str, torch.Tensor]:
-    """By how much each element of the outputs changes per relative change of all inputs, whatever their signs."""
-    return _condition(reference, inputs, exact)[0]
+def condition(
+    reference: Reference, inputs: Inputs, exact: Tensors, names: Sequence[str] | None = None
+) -> dict[str, torch.Tensor]:
+    """By how much each element of the outputs changes per relative change of `names`, or all inputs, either way."""
+    return _condition(reference, inputs, exact, names=names)[0]
+
+
+def evaluations(inputs: Inputs, names: Sequence[str]) -> int:
+    """How often `condition` evaluates the reference, at most."""
+    return sum(2 + sum((size - 1).bit_length() for size in inputs.tensors[name].shape) for name in names)
 
 
 def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surroundings | None:
@@ -217,12 +224,16 @@ def scattered(inputs: Inputs, generator: torch.Generator) -> Inputs:
 
 
 def _condition(
-    reference: Reference, inputs: Inputs, exact: Tensors, single: frozenset[str] = frozenset()
+    reference: Reference,
+    inputs: Inputs,
+    exact: Tensors,
+    single: frozenset[str] = frozenset(),
+    names: Sequence[str] | None = None,
 ) -> tuple[dict[str, torch.Tensor], frozenset[str]]:
     """See Surroundings; `single`: inputs that are known to be, and those that are found to be."""
     total = {name: torch.zeros_like(tensor, dtype=torch.float64) for name, tensor in exact.items()}
     found = set(single)
-    for name in _reals(inputs):
+    for name in _reals(inputs) if names is None else names:
         largest, is_single = _largest_changes(reference, inputs, exact, name, is_single=name in single)
         found |= {name} if is_single else set()
         for output, change in largest.items():

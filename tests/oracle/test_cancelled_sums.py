@@ -7,7 +7,7 @@ import torch
 from specimens import make_case
 
 from robust_kbench.audit.emulated import tf32
-from robust_kbench.cases.values import Inputs
+from robust_kbench.cases.values import Inputs, make_inputs
 from robust_kbench.oracle.cancelled_sums import MOST_ELEMENTS
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.verdict import Judge
@@ -81,6 +81,19 @@ def test_rounded_terms_are_refused() -> None:
 def test_a_probe_is_held_to_what_it_asks_for() -> None:
     x = _signals(2)
     assert _judged(x, _in_turn(x), probe="range").status == "incorrect"
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", ["scan/cumprod", "scan/linear_recurrence"])
+def test_a_factor_that_is_left_out_of_a_long_product_is_refused(name: str, seed: int) -> None:
+    task = load_task(name)
+    case = make_case(axes={"rows": 2, "cols": 4097}, distribution="cancelling", seed=seed)
+    reference, inputs = Reference(task), make_inputs(task.spec, case)
+    (output, y), *_ = reference.native(inputs).items()
+    y = y.clone()
+    y[:, -1] = y[:, -2]
+    seen = Observation(case, "returned", outputs={output: y})
+    assert Judge(task.spec, reference).verdict(seen, inputs).result.status == "incorrect"
 
 
 def test_nan_is_never_a_rounding() -> None:
