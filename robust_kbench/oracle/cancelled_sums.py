@@ -44,7 +44,7 @@ Tensors = Mapping[str, torch.Tensor]
 MOST_ELEMENTS = 16
 """An answer with more wrong elements, or more than a quarter, is not one whose terms cancel here and there."""
 _WIDE = (torch.float32, torch.float64)
-_MOST_INPUTS, _MOST_FLOPS = 1 << 18, 1 << 31  # elements; operations in float64, about a second
+_MOST_ELEMENTS, _MOST_FLOPS = 1 << 22, 1 << 31  # of all evaluations; about a second, as some references are quadratic
 _FARTHEST = 64.0  # limits; what is farther off, as most that is wrong, is not worth asking the reference for
 _ROW_FLOOR = 0.25  # as in the rule: of the size of all results, below which a row has no scale of its own
 
@@ -111,14 +111,17 @@ class CancelledSums:
     @property
     def _groups(self) -> list[tuple[str, ...]]:
         """Names of inputs that the op is linear in, together. Those of each group are terms enough."""
-        return [prop.inputs for prop in self.task.properties if prop.kind == "homogeneous" and prop.degree == 1]
+        groups = [prop.inputs for prop in self.task.properties if prop.kind == "homogeneous" and prop.degree == 1]
+        return [
+            names for names in groups if all(name in self.inputs.tensors for name in names)
+        ]  # a scalar has no terms
 
     def _is_affordable(self, part: Inputs) -> bool:
         """Whether the reference can be evaluated as often at slices of the case."""
         sizes = [sum(tensor.numel() for tensor in values.tensors.values()) for values in (part, self.inputs)]
         count = sum(evaluations(part, names) for names in self._groups)
         work = count * flops(self.task, self.case) * sizes[0] / max(1, sizes[1])
-        return sizes[0] <= _MOST_INPUTS and work <= _MOST_FLOPS
+        return count * sizes[0] <= _MOST_ELEMENTS and work <= _MOST_FLOPS
 
 
 def _worst(answer: torch.Tensor, exact: torch.Tensor) -> torch.Tensor | None:

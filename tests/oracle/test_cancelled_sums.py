@@ -96,6 +96,16 @@ def test_a_factor_that_is_left_out_of_a_long_product_is_refused(name: str, seed:
     assert Judge(task.spec, reference).verdict(seen, inputs).result.status == "incorrect"
 
 
+def test_a_scalar_in_which_an_op_is_linear_has_no_terms() -> None:
+    task = load_task("fused/matmul_swish_scale")
+    case = make_case(axes={"batch": 8, "in_features": 64, "out_features": 32})
+    reference, inputs = Reference(task), make_inputs(task.spec, case)
+    y = reference.native(inputs)["y"].clone()
+    y[-1, -1] += 2e-5 * float(y.abs().max())
+    found = Judge(task.spec, reference).verdict(Observation(case, "returned", outputs={"y": y}), inputs).result
+    assert found.status == "incorrect"
+
+
 def test_nan_is_never_a_rounding() -> None:
     x = _signals(1)
     y = _in_turn(x)
