@@ -44,7 +44,7 @@ Tensors = Mapping[str, torch.Tensor]
 MOST_ELEMENTS = 16
 """An answer with more wrong elements, or more than a quarter, is not one whose terms cancel here and there."""
 _WIDE = (torch.float32, torch.float64)
-_MOST_ELEMENTS, _MOST_FLOPS = 1 << 22, 1 << 31  # of all evaluations; about a second, as some references are quadratic
+_MOST_ELEMENTS, _MOST_FLOPS = 1 << 21, 1 << 31  # of all evaluations; about a second, as some references are quadratic
 _FARTHEST = 64.0  # limits; what is farther off, as most that is wrong, is not worth asking the reference for
 _ROW_FLOOR = 0.25  # as in the rule: of the size of all results, below which a row has no scale of its own
 
