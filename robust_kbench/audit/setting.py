@@ -37,7 +37,7 @@ class Setting:
         return cls(task, reference, case, make_inputs(task.spec, case))
 
     def beside(self, inputs: Inputs) -> Setting:
-        """The same case with other inputs; itself, where they are its own."""
+        """Make the setting of the same case with other inputs; itself, where they are its own."""
         return self if inputs is self.inputs else replace(self, inputs=inputs)
 
     @cached_property

@@ -327,7 +327,7 @@ def carries(task: Task) -> bool:
 
 
 def _carried(task: Task, axes: Mapping[str, int]) -> int:
-    """How many terms a recurrence adds up whose factors are one; none in other ops."""
+    """Count the terms that a recurrence adds up if its factors are one; none in other ops."""
     return max((axes[spec.carried_along] for spec in task.inputs.values() if spec.carried_along), default=0)
 
 

@@ -1,4 +1,4 @@
-"""How far a long command has come: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a long command: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 

@@ -10,12 +10,10 @@ element changes per relative change of an input in which it is linear, each numb
     4 u |r| + sqrt(K) u_sum T
 
 with u, K and u_sum as in the rule: a sum of K terms in any order, with fewer roundings than its probabilistic bound has
-(Higham and Mary 2019). The rest of the answer must keep the rule by itself. Inputs that are rounded to TF32, or a term
-that is left out, are hundreds of times more than that.
+(Higham and Mary 2019). The rest of the answer must keep the rule by itself.
 
-An op that declares no input in which it is homogeneous of degree one is no sum. In a product of 8,192 factors each of
-them changes the whole result, so that T would excuse 4 % of it: a missing factor was accepted. So it would in a
-recurrence, if its factors counted.
+Only inputs count in which the task is homogeneous of degree one. In a product of 8,192 numbers each of them changes the
+whole result: T would excuse 4 % of it, and a missing factor was accepted. The factors of a recurrence do the same.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ Tensors = Mapping[str, torch.Tensor]
 MOST_ELEMENTS = 16
 """An answer with more wrong elements, or more than a quarter, is not one whose terms cancel here and there."""
 _WIDE = (torch.float32, torch.float64)
-_MOST_ELEMENTS, _MOST_FLOPS = 1 << 21, 1 << 31  # of all evaluations; about a second, as some references are quadratic
+_MOST_ELEMENTS, _MOST_FLOPS = 1 << 21, 1 << 31  # of all evaluations together, as some references are quadratic
 _FARTHEST = 64.0  # limits; what is farther off, as most that is wrong, is not worth asking the reference for
 _ROW_FLOOR = 0.25  # as in the rule: of the size of all results, below which a row has no scale of its own
 
@@ -112,12 +110,11 @@ class CancelledSums:
     def _groups(self) -> list[tuple[str, ...]]:
         """Names of inputs that the op is linear in, together. Those of each group are terms enough."""
         groups = [prop.inputs for prop in self.task.properties if prop.kind == "homogeneous" and prop.degree == 1]
-        return [
-            names for names in groups if all(name in self.inputs.tensors for name in names)
-        ]  # a scalar has no terms
+        # A scalar has no terms.
+        return [names for names in groups if all(name in self.inputs.tensors for name in names)]
 
     def _is_affordable(self, part: Inputs) -> bool:
-        """Whether the reference can be evaluated as often at slices of the case."""
+        """Tell if the reference can be evaluated so often at slices of the case."""
         sizes = [sum(tensor.numel() for tensor in values.tensors.values()) for values in (part, self.inputs)]
         count = sum(evaluations(part, names) for names in self._groups)
         work = count * flops(self.task, self.case) * sizes[0] / max(1, sizes[1])
@@ -125,7 +122,7 @@ class CancelledSums:
 
 
 def _worst(answer: torch.Tensor, exact: torch.Tensor) -> torch.Tensor | None:
-    """Where the elements are that are most off for their row: [at most 16, dimensions]; None among fewer than four."""
+    """Places of the elements that are most off for their row: [at most 16, dimensions]; None among fewer than four."""
     if not (count := min(MOST_ELEMENTS, exact.numel() // 4)):
         return None
     due = exact.double()

@@ -13,7 +13,7 @@ from robust_kbench.oracle.agreement import DIGITS, Tensors
 from robust_kbench.schema import arithmetic
 from robust_kbench.schema.task import Input, Output, Property, Task
 
-_SPAN = 128  # of which exp(-x) has no float32; constants lie in its upper third
+_SPAN = 128  # exp(-128) is zero in float32; constants lie in the upper third
 _NEAR = 4  # what is shifted lies within [-4, 4]
 
 
@@ -50,7 +50,7 @@ def shifted_pair(
     """`value` rounded so that it stays exact, in `digits` at most, when a constant is added to each row, and that sum.
 
     The constants lie past the largest argument of exp in float32, on either side, so that a maximum that nobody
-    subtracts is missed; and so is one that begins with zero, which leaves nothing of the exponentials of a low row.
+    subtracts is missed. A maximum that begins with zero leaves nothing of the exponentials of a low row.
     """
     grid = 2.0 ** max(_SPAN.bit_length() - 1 - min(digits, DIGITS[value.dtype]), -20)
     rounded = (value.double() / grid).round().mul(grid).clamp(-_NEAR, _NEAR)

@@ -168,12 +168,12 @@ def slopes(task: Task, reference: Reference, inputs: Inputs, exact: Tensors) -> 
 def condition(
     reference: Reference, inputs: Inputs, exact: Tensors, names: Sequence[str] | None = None
 ) -> dict[str, torch.Tensor]:
-    """By how much each element of the outputs changes per relative change of `names`, or all inputs, either way."""
+    """Largest change of each element of the outputs per relative change of the inputs `names`, or of all."""
     return _condition(reference, inputs, exact, names=names)[0]
 
 
 def evaluations(inputs: Inputs, names: Sequence[str]) -> int:
-    """How often `condition` evaluates the reference, at most."""
+    """Count the evaluations of the reference that `condition` makes, at most."""
     return sum(2 + sum((size - 1).bit_length() for size in inputs.tensors[name].shape) for name in names)
 
 
