@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from robust_kbench.oracle.verdict import Judge
 from robust_kbench.progress import Progress
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.observation import Observation, Way
+from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.record import CANDIDATE, LOST_BASELINE, MAX_FOREIGN_LOAD, CaseResult, Session, Tier, Timing
 from robust_kbench.schema.task import Task
 from robust_kbench.stopwatch import Stopwatch
@@ -100,13 +100,13 @@ def measure(
     prepared = opening or Opening(task, contestants, cases, pool, device)
     spending = Spending()
 
-    def session(number: int, bank: Bank, turn: int, ways: Mapping[str, Way] | None) -> TimingSession:
+    def session(number: int, bank: Bank, turn: int, former: SessionResult | None) -> TimingSession:
         return TimingSession(
             task, cases[number], contestants, plan,
             judge=judge, bank=bank, pool=pool, device=device, arenas=prepared.arenas, watch=watch,
             timeout_s=_CALL_TIMEOUT_S,
             is_first=turn == 0,
-            known_ways=ways,
+            former=former,
             distributions=distributions.of(number, turn),
             spots=spots.take(number, turn),
             largest_call_bytes=largest_call_bytes,
@@ -177,7 +177,7 @@ class _Binding:
 
     case: Case
     plan: Plan
-    session: Callable[[int, Mapping[str, Way] | None], TimingSession]
+    session: Callable[[int, SessionResult | None], TimingSession]
     sessions: list[Session] = field(default_factory=list)
     logs: list[list[float]] = field(default_factory=list)
     times_us: list[float] = field(default_factory=list)
@@ -187,8 +187,8 @@ class _Binding:
     resolutions_ns: list[int] = field(default_factory=list)
     """What each session tells apart, on a CUDA device."""
     clock: Clock = "judge"
-    ways: Mapping[str, Way] | None = None
-    """How calls have ended in the latest session."""
+    former: SessionResult | None = None
+    """The latest session."""
     begun: TimingSession | None = None
     """A session that `next_session` will return."""
 
@@ -200,7 +200,7 @@ class _Binding:
     def next_session(self) -> TimingSession:
         """The session of the next turn, or of the same one anew."""
         begun, self.begun = self.begun, None
-        return begun or self.session(len(self.sessions), self.ways)
+        return begun or self.session(len(self.sessions), self.former)
 
     @property
     def is_due(self) -> bool:
@@ -405,7 +405,7 @@ def _measure_once(
         return
     binding.sessions.append(result.as_record(repeated + len(short)))
     binding.logs.append(result.logs())
-    binding.ways, binding.clock = result.ways, result.clock
+    binding.former, binding.clock = result, result.clock
     binding.times_us.append(statistics.median(result.times(CANDIDATE)) / 1e3)
     if result.resolution_ns is not None:
         binding.resolutions_ns.append(result.resolution_ns)

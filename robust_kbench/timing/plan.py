@@ -89,7 +89,7 @@ PLANS: dict[Tier, Plan] = {
 }  # fmt: skip
 DEVICE_PLANS: dict[Tier, Plan] = {
     "full": Plan(
-        sessions=5, min_rounds=6, max_rounds=24, max_seconds=0.2, warm_up_rounds=1, warm_up_seconds=0.0,
+        sessions=5, min_rounds=6, max_rounds=24, max_seconds=0.15, warm_up_rounds=1, warm_up_seconds=0.0,
         more_sessions=2, session_precision=0.015, relative_precision=0.05, sharing=5,
     )
 }  # fmt: skip

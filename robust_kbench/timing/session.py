@@ -62,7 +62,7 @@ from robust_kbench.timing.workers import Workers
 
 _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
 _WAY_CALLS, _EMPTY_CALLS, _EMPTY_TRIES = 3, 7, 3
-_FIRST_EMPTY_CALLS, _CONTEXT_CALLS = 3, 15  # kernels are loaded in the first ones
+_FIRST_EMPTY_CALLS, _CONTEXT_CALLS = 3, 11  # kernels are loaded in the first ones
 _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
 """Longest call that ends by the judge's turn, which comes after 2 ms at the latest, and shortest one that ends by the
 worker's word; two changes of contexts included."""
@@ -106,19 +106,19 @@ class TimingSession:
         distributions: Sequence[Distribution],
         spots: Sequence[spot_checks.Spot] = (),
         is_first: bool = True,
-        known_ways: Mapping[str, Way] | None = None,
+        former: SessionResult | None = None,
         largest_call_bytes: int = 0,
         spending: Spending | None = None,
     ) -> None:
         """`distributions`: those that are checked here, in calls that are not timed; `spots`: what else is.
 
         `is_first`: the first session of each case also judges what baselines return in their first calls.
-        `known_ways`: how each contestant's calls have ended in an earlier session. `largest_call_bytes`: of the tensors
-        of any call that its workers may have served in other sessions. `spending`: of all sessions.
+        `former`: what the case's session before this one has shown, in other workers. `largest_call_bytes`: of the
+        tensors of any call that its workers may have served in other sessions. `spending`: of all sessions.
         """
         self._spending = spending or Spending()
         self._largest_call_bytes = max(largest_call_bytes, case_footprint(task, case))
-        self._is_first, self._known_ways = is_first, known_ways
+        self._is_first, self._former = is_first, former
         self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
         self._contestants = list(contestants)
         self._distributions, self._spots = distributions, spots
@@ -283,8 +283,8 @@ class TimingSession:
         while checks and not self._result.failure:
             checks.pop()()
             self._round([])  # beside others, as all before
-        for contestant in self._in_random_order():  # nobody behaves only until it was timed
-            self._untimed_call(contestant)
+        if CANDIDATE in self._workers and not self._result.failure:  # it must not behave only until it was timed
+            self._untimed_call(self._candidate)
         if self._result.drift.is_too_large and not self._result.failure:
             self._find_out_why_the_clock_drifts()
 
@@ -405,10 +405,11 @@ class TimingSession:
         if self._task.is_random:
             self._go_by_the_wall_clock()
             return
-        known = self._known_ways or {}
+        known = self._former.ways if self._former else {}
         if set(known) >= set(self._ways) and "wall" not in known.values():
             self._ways.update({name: known[name] for name in self._ways})
-            self._calibrate()
+            if not self._takes_over_the_calibration():
+                self._calibrate()
             return
         for contestant in self._in_random_order():
             taken = [ns for _ in range(_WAY_CALLS) if (ns := self._untimed_call(contestant, some=True)) is not None]
@@ -419,6 +420,23 @@ class TimingSession:
                 self._ways[contestant.name] = "turn"
         if not self._result.failure:
             self._calibrate()
+
+    def _takes_over_the_calibration(self) -> bool:
+        """Use the empty kernels of the session before this one, where they are a bound and no more (`offset_ns`).
+
+        They are where all calls end alike, and eager PyTorch's events are those of this turn.
+        """
+        former, trusted = self._former, self._trusted.name
+        events_ns = self._empty_events_ns.get(trusted)
+        if former is None or former.calibration is None or former.trusted != trusted or not events_ns:
+            return False
+        ways = set(self._ways.values())
+        if len(ways) > 1 or not all(former.calibration.empty[way] for way in ways):
+            return False
+        assert self._calibration is not None
+        self._calibration.empty.update({way: former.calibration.empty[way] for way in ways})
+        self._calibration.empty_events = events_ns
+        return True
 
     def _go_by_the_wall_clock(self) -> None:
         self._ways.update(dict.fromkeys(self._ways, "wall"))

@@ -249,6 +249,11 @@ def run(
         IDLE.clear()
 
 
+def ended(ways: dict[str, Way]) -> SessionResult:
+    """An earlier session in which calls have ended like this."""
+    return SessionResult({}, ways=ways)
+
+
 def scored(result: SessionResult) -> dict[str, set[int]]:
     """The different times that a record has of each contestant."""
     session = result.as_record(0)
@@ -787,7 +792,7 @@ def test_every_worker_is_measured_before_it_loads_anything() -> None:
     run(caller)
     for worker in caller.workers.values():
         assert worker.steps[0] == "open"
-        assert worker.steps[: worker.steps.index("load")].count("nothing") == 18
+        assert worker.steps[: worker.steps.index("load")].count("nothing") == 14
 
 
 @pytest.mark.parametrize("name", ["candidate", "eager"])
@@ -880,7 +885,7 @@ def test_how_calls_have_ended_before_is_not_tried_again() -> None:
     known: dict[str, Way] = {"candidate": "word", "eager": "turn", "control": "turn"}
     first, again = Caller(), Caller()
     kernels = {**KERNELS, "candidate": LONG}
-    assert run(first, kernels).ways == run(again, kernels, known_ways=known).ways == known
+    assert run(first, kernels).ways == run(again, kernels, former=ended(known)).ways == known
     before = [
         [asked for asked in each.asked if asked.phase == "before" and not asked.is_trusted] for each in (first, again)
     ]
@@ -889,13 +894,49 @@ def test_how_calls_have_ended_before_is_not_tried_again() -> None:
 
 
 def test_the_wall_clock_is_not_kept_to_for_what_happened_in_an_earlier_session() -> None:
-    known: dict[str, Way] = dict.fromkeys(KERNELS, "wall")
-    assert set(run(Caller(), known_ways=known).ways.values()) == {"turn"}
+    assert set(run(Caller(), former=ended(dict.fromkeys(KERNELS, "wall"))).ways.values()) == {"turn"}
 
 
 def test_a_contestant_of_which_it_is_not_known_how_calls_end_is_tried() -> None:
-    known: dict[str, Way] = {"candidate": "word", "eager": "turn"}
-    assert set(run(Caller(), known_ways=known).ways.values()) == {"turn"}
+    assert set(run(Caller(), former=ended({"candidate": "word", "eager": "turn"})).ways.values()) == {"turn"}
+
+
+def test_a_later_session_of_a_case_measures_no_empty_kernel_where_all_calls_end_alike() -> None:
+    former, caller = run(Caller()), Caller()
+    result = run(caller, former=former, sessions=2)
+    assert not any(asked.is_empty and asked.has_tensors for asked in caller.asked)
+    assert scored(result) == scored(former) == {name: {ns} for name, ns in KERNELS.items()}
+
+
+@pytest.mark.parametrize("way", ["word", "wall"])
+def test_an_empty_kernel_is_measured_anew_where_calls_end_in_two_ways_or_by_the_wall_clock(way: Way) -> None:
+    former = run(Caller())
+    former.ways["candidate"] = way
+    caller = Caller()
+    kernels = {**KERNELS, "candidate": LONG}
+    result = run(caller, kernels, former=former, sessions=2)
+    assert any(asked.is_empty and asked.has_tensors for asked in caller.asked)
+    assert scored(result)["candidate"] == {LONG}
+
+
+def test_an_empty_kernel_is_measured_anew_in_another_baselines_worker() -> None:
+    former = run(Caller())
+    former.trusted = "functional"
+    caller = Caller()
+    run(caller, former=former, sessions=2)
+    assert any(asked.is_empty and asked.has_tensors for asked in caller.asked)
+
+
+def test_what_an_earlier_session_knows_of_empty_kernels_bounds_what_is_taken_off() -> None:
+    """A candidate that lengthens calls of the trusted worker gains what the bound leaves, and no more."""
+
+    def tamper(asked: Asked, seen: Observation) -> Observation:
+        lengthens = asked.name == "eager" and asked.has_tensors and not asked.is_empty
+        return replace(seen, elapsed_ns=seen.elapsed_ns + 900 * US * lengthens)
+
+    kernels = dict.fromkeys(KERNELS, 2 * LONG)
+    result = run(Caller(tamper), kernels, former=run(Caller(), kernels), sessions=2)
+    assert min(scored(result)["candidate"]) >= 2 * LONG - 9 * US
 
 
 def test_events_around_an_empty_kernel_are_measured_in_eagers_worker_before_anything_is_loaded() -> None:

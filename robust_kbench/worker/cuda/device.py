@@ -33,10 +33,11 @@ class CudaDevice:
 
     def prepare(self, abi: str, memory: Memory, request: dict[str, Any]) -> CudaCall:
         """Build the arguments of one call."""
-        if not request["empty"] and self._size != (size := (request["dtype"], *request["axes"])):
-            self._size = size
-            memory.make_room()
-        self._poison_free_memory(memory.pool_ids)
+        if not request["empty"]:
+            if self._size != (size := (request["dtype"], *request["axes"])):
+                self._size = size
+                memory.make_room()
+            self._poison_free_memory(memory.pool_ids)
         return CudaCall(self, abi, memory, request)
 
     def rehearse(self, kernel: Kernel, abi: str, request: dict[str, Any]) -> None:
