@@ -4,9 +4,11 @@ With usual values no score comes near 88, from where on an exponential is beyond
 maximum passes. Larger queries alone would not do: of nearly equal scores of that size the rounding decides. So every
 query looks at one column of the keys, and there all keys of a sequence are zero but five, whose scores are about 23,
 46, 69, 92 and 115. No larger ones: kernels that join parts of a row by the logarithms of their sums lose the more the
-larger these are. In a third of the sequences the first key has a score of about -115, and all others -138: their
+larger these are. A third of the sequences, or of the heads, is sunk: all scores are about -115 or -138, and their
 exponentials vanish in a kernel whose running maximum begins with zero. A block gets there by its weights: what
 they make of a position's last feature is all that its keys are.
+
+A gradient cancels where one weight is nearly one. So its keys are level: all scores of a sequence are 115, or -115.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ import torch
 _QUERY = 32.0
 _LEAST_GAP = 23.0  # between one score and the next
 _LEVELS = (5.0, 4.0, 3.0, 2.0, 1.0)  # in units of that gap; short sequences have the first ones
-_SUNK, _SUNK_SHARE = (-5.0, -6.0), 1 / 3  # the first key and all others; below -104 exponentials are zero in float32
+_SUNK, _SUNK_SHARE = (-5.0, -6.0), 1 / 3  # one key and all others; below -104 exponentials are zero in float32
+_LEVEL_QUERY = 32.0
 _DIGITS = 5  # of such a unit, so that bfloat16 holds every level
 _CODE_OF_ZERO = 128
 _BLOCK_QUERY = 16.0
 _BLOCK_LEVELS = (8.0, 4.0, 2.0)  # a layer norm of 32 features or more keeps them apart
+_BLOCK_SUNK = (-3.0, -8.0)
 
 
 def queries(shape: tuple[int, ...]) -> torch.Tensor:
@@ -34,12 +38,22 @@ def queries(shape: tuple[int, ...]) -> torch.Tensor:
 
 def keys(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """Draw normal keys [..., length, features] whose last feature is equal but at five positions, or at the first."""
-    first, others = _SUNK
-    levels = _leaders(shape[:-1], _LEVELS, generator)
-    sunk = torch.full_like(levels, others)
-    sunk[..., :1] = first
-    is_sunk = torch.rand((*shape[:-2], 1), generator=generator) < _SUNK_SHARE
-    return _keys(shape, torch.where(is_sunk, sunk, levels), generator)
+    return _keys(shape, _some_sunk(_leaders(shape[:-1], _LEVELS, generator), _SUNK, generator), generator)
+
+
+def level_queries(shape: tuple[int, ...]) -> torch.Tensor:
+    """Make vectors that are zero but for the last element, 2**10.
+
+    What keys have in common drops out of the gradient of a query. It must not be larger than what is left.
+    """
+    return queries(shape) * _LEVEL_QUERY
+
+
+def level_keys(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Draw normal keys [..., length, features] whose last feature is one of two numbers in each sequence."""
+    is_sunk = torch.rand((*shape[:-2], 1), generator=generator) < 1 / 2
+    levels = torch.where(is_sunk, _SUNK[0], _LEVELS[0]).expand(shape[:-1])
+    return _keys(shape, levels / _LEVEL_QUERY, generator)
 
 
 def _keys(shape: tuple[int, ...], levels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -51,29 +65,33 @@ def _keys(shape: tuple[int, ...], levels: torch.Tensor, generator: torch.Generat
 
 
 def keys_by_position(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Draw such keys [positions..., heads, features], all with five positions: not all queries see the first one."""
+    """Draw such keys [positions..., heads, features]. In a sunk head all are equal: not all queries see the first."""
     *places, heads, features = shape
     flat = heads, math.prod(places), features
-    return _keys(flat, _leaders(flat[:-1], _LEVELS, generator), generator).transpose(0, 1).reshape(shape)
+    first, _ = _SUNK
+    levels = _some_sunk(_leaders(flat[:-1], _LEVELS, generator), (first, first), generator)
+    return _keys(flat, levels, generator).transpose(0, 1).reshape(shape)
 
 
 def key_codes(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Draw the same as codes from 0 to 255, of which 128 is zero, for a scale of one."""
+    """Draw keys [..., length, features] as codes from 0 to 255, of which 128 is zero, for a scale of one."""
     values = torch.randint(0, 256, shape, generator=generator).float()
-    levels = _leaders(shape[:-1], _LEVELS, generator).unsqueeze(-1)
-    values[..., -1:] = _CODE_OF_ZERO + math.ceil(_unit(shape[-1])) * levels
+    levels = _some_sunk(_leaders(shape[:-1], _LEVELS, generator), _SUNK, generator)
+    values[..., -1:] = _CODE_OF_ZERO + math.ceil(_unit(shape[-1])) * levels.unsqueeze(-1)
     return values
 
 
 def positions(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """Draw normal features [..., length, features]: the last one is zero, but 2, 4 and 8 at three random positions.
 
-    The others have a mean of zero, so that a layer norm leaves zeros what they are: scores of order ten among usual
+    In a third of the sequences it is -3 at the first position, which all others see, and -8 behind it. The other
+    features have a mean of zero, so that a layer norm leaves zeros what they are: scores of order ten among usual
     positions would show how a kernel in halves rounds them.
     """
     values = torch.randn(shape, generator=generator)
     values[..., :-1] -= values[..., :-1].mean(-1, keepdim=True)
-    values[..., -1:] = _leaders(shape[:-1], _BLOCK_LEVELS, generator).unsqueeze(-1)
+    levels = _some_sunk(_leaders(shape[:-1], _BLOCK_LEVELS, generator), _BLOCK_SUNK, generator)
+    values[..., -1:] = levels.unsqueeze(-1)
     return values
 
 
@@ -102,6 +120,15 @@ def projection_bias(shape: tuple[int, ...], generator: torch.Generator) -> torch
 def _unit(width: int) -> float:
     """Compute what is the least gap once it is multiplied by a query and divided by the root of `width`."""
     return _LEAST_GAP * math.sqrt(width) / _QUERY
+
+
+def _some_sunk(levels: torch.Tensor, sunk: tuple[float, float], generator: torch.Generator) -> torch.Tensor:
+    """Lower a third of the rows of `levels` [..., length]: the first position to `sunk[0]`, all others to `sunk[1]`."""
+    first, others = sunk
+    low = torch.full_like(levels, others)
+    low[..., :1] = first
+    is_sunk = torch.rand((*levels.shape[:-1], 1), generator=generator) < _SUNK_SHARE
+    return torch.where(is_sunk, low, levels)
 
 
 def _leaders(shape: tuple[int, ...], levels: tuple[float, ...], generator: torch.Generator) -> torch.Tensor:

@@ -52,6 +52,8 @@ _APART: Mapping[ProbeValues, Callable[[tuple[int, ...], torch.Generator], torch.
     "apart_keys": apart.keys,
     "apart_keys_by_position": apart.keys_by_position,
     "apart_codes": apart.key_codes,
+    "apart_level_queries": lambda shape, _: apart.level_queries(shape),
+    "apart_level_keys": apart.level_keys,
     "apart_positions": apart.positions,
     "apart_weight": apart.projection,
     "apart_bias": apart.projection_bias,

@@ -26,7 +26,7 @@ Probe = Literal[
 ProbeValues = Literal[
     "normal", "integers", "identity", "ones", "zeros", "stall", "powers_of_two", "positive_powers", "squarable_powers",
     "blank_rows", "blank_channels", "blank_samples", "alike",
-    "apart_queries", "apart_keys", "apart_keys_by_position", "apart_codes",
+    "apart_queries", "apart_keys", "apart_keys_by_position", "apart_codes", "apart_level_queries", "apart_level_keys",
     "apart_positions", "apart_weight", "apart_bias",
     "magnitude_rows", "magnitude_blocks", "ends", "masked_rows", "one_sided",
 ]  # fmt: skip

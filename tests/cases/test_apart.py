@@ -17,6 +17,11 @@ from robust_kbench.schema.task import FloatDType, Task
 
 DTYPES: tuple[FloatDType, ...] = ("float32", "float16", "bfloat16")
 WIDTHS = (1, 5, 16, 17, 32, 64, 128, 576)
+BLOCKS = [
+    (7, 5, False),
+    *((heads, width, is_normed) for heads, width in ((2, 16), (3, 17), (1, 128)) for is_normed in (False, True)),
+]
+"""Heads, their width, and whether a layer norm comes first. Behind one, heads of five features fall a little short."""
 OVERFLOW = 88.8
 VANISHING = -104.0  # exponentials of less are zero in float32
 TASKS = {name: task for name in task_names() if "apart" in (task := load_task(name).spec).probes}
@@ -29,6 +34,16 @@ def _source() -> torch.Generator:
 def _scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
     scale: float = q.shape[-1] ** -0.5
     return q.double() @ k.double().transpose(-2, -1) * scale
+
+
+def _scores_of_a_block(batch: int, heads: int, width: int, is_normed: bool) -> torch.Tensor:
+    """[batch, heads, 30, 30], of its positions."""
+    dim, source = heads * width, _source()
+    x = apart.positions((batch, 30, dim), source)
+    weight, bias = apart.projection((3 * dim, dim), source), apart.projection_bias((3 * dim,), source)
+    normed = torch.nn.functional.layer_norm(x, (dim,)) if is_normed else x
+    q, k, _ = (normed @ weight.T + bias).reshape(batch, 30, 3, heads, width).permute(2, 0, 3, 1, 4)
+    return _scores(q, k)
 
 
 def _probes(task: Task, seed: int) -> Iterator[Case]:
@@ -54,11 +69,13 @@ def test_five_scores_of_a_row_are_far_apart_and_the_largest_overflows(width: int
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_codes_of_keys_make_such_scores_as_well(width: int) -> None:
-    codes = apart.key_codes((3, 40, width), _source())
+    codes = apart.key_codes((60, 40, width), _source())
     assert 0.0 <= float(codes.amin()) < float(codes.amax()) <= 255.0
-    scores = _scores(apart.queries((3, 1, width)), codes - 128).sort(-1, descending=True).values
-    assert float((scores[..., :5] - scores[..., 1:6]).amin()) >= 23.0
-    assert float(scores[..., 0].amin()) > OVERFLOW
+    scores = _scores(apart.queries((60, 1, width)), codes - 128).sort(-1, descending=True).values
+    is_sunk = (scores < VANISHING).all(-1)
+    assert 8 <= int(is_sunk.sum()) <= 32
+    assert float((scores[~is_sunk][..., :5] - scores[~is_sunk][..., 1:6]).amin()) >= 23.0
+    assert float(scores[~is_sunk][..., 0].amin()) > OVERFLOW
 
 
 def test_a_short_sequence_has_the_largest_levels() -> None:
@@ -79,18 +96,19 @@ def test_all_but_the_last_feature_of_a_key_is_as_usual() -> None:
     assert abs(float(keys.std()) - 1.0) < 0.02
 
 
-@pytest.mark.parametrize(("heads", "width"), [(2, 16), (7, 5), (1, 128)])
-@pytest.mark.parametrize("is_normed", [False, True], ids=["plain", "behind a layer norm"])
+@pytest.mark.parametrize(("heads", "width", "is_normed"), BLOCKS)
 def test_positions_of_a_block_get_scores_that_are_far_apart(heads: int, width: int, is_normed: bool) -> None:
-    dim, source = heads * width, _source()
-    x = apart.positions((2, 30, dim), source)
-    weight, bias = apart.projection((3 * dim, dim), source), apart.projection_bias((3 * dim,), source)
-    normed = torch.nn.functional.layer_norm(x, (dim,)) if is_normed else x
-    q, k, v = (normed @ weight.T + bias).reshape(2, 30, 3, heads, width).permute(2, 0, 3, 1, 4)
-    scores = _scores(q, k).sort(-1, descending=True).values
-    assert float((scores[..., :3] - scores[..., 1:4]).amin()) > 23.0
-    assert float(scores.amax()) > OVERFLOW
-    assert 0.3 < float(v.std()) < 0.9
+    scores = _scores_of_a_block(30, heads, width, is_normed)
+    usual = scores[(scores > VANISHING).any(-1).all(-1).all(-1)].sort(-1, descending=True).values
+    assert len(usual) >= 12
+    assert float((usual[..., :3] - usual[..., 1:4]).amin()) > 23.0
+    assert float(usual.amax(-1).amin()) > OVERFLOW
+
+
+def test_values_of_a_block_are_of_the_usual_size() -> None:
+    source = _source()
+    x, weight = apart.positions((2, 30, 64), source), apart.projection((192, 64), source)
+    assert 0.3 < float((x @ weight.T + apart.projection_bias((192,), source))[..., 128:].std()) < 0.9
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -107,7 +125,39 @@ def test_every_dtype_of_a_task_with_attention_meets_scores_that_are_apart(name: 
 def test_attentions_with_a_softmax_have_the_probe() -> None:
     families = {name.split("/")[0] for name in TASKS}
     assert families == {"attention", "block", "quant"}
-    assert len(TASKS) == 12
+    assert len(TASKS) == 13
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_third_of_the_heads_is_sunk_wherever_a_sequence_may_begin(width: int) -> None:
+    keys = apart.keys_by_position((30, 60, width), _source()).transpose(0, 1)
+    scores = _scores(apart.queries((60, 1, width)), keys).squeeze(1)
+    is_sunk = (scores < VANISHING).all(-1)
+    assert 8 <= int(is_sunk.sum()) <= 32
+    assert float(scores[~is_sunk].amin()) == 0.0
+
+
+@pytest.mark.parametrize(("heads", "width", "is_normed"), BLOCKS)
+def test_positions_of_a_third_of_the_sequences_are_sunk_and_the_first_is_far_ahead(
+    heads: int, width: int, is_normed: bool
+) -> None:
+    scores = _scores_of_a_block(60, heads, width, is_normed)
+    is_sunk = (scores < VANISHING).all(-1).all(-1).all(-1)
+    assert 8 <= int(is_sunk.sum()) <= 32
+    assert float((scores[is_sunk][..., :1] - scores[is_sunk][..., 1:]).amin()) > 23.0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_level_keys_have_one_score_in_each_sequence_and_are_no_larger_than_usual_ones(width: int, dtype: str) -> None:
+    kind = getattr(torch, dtype)
+    keys = apart.level_keys((60, 40, width), _source()).to(kind)
+    scores = _scores(apart.level_queries((60, 3, width)).to(kind), keys)
+    assert float((scores - scores[..., :1]).abs().amax()) == 0.0
+    level = scores[:, 0, 0]
+    assert 16 <= int((level < VANISHING).sum()) <= 44
+    assert float(level[level > VANISHING].amin()) > OVERFLOW
+    assert float(keys[..., -1].abs().amax()) < 4.0
 
 
 def test_another_seed_puts_the_levels_elsewhere() -> None:

@@ -217,6 +217,19 @@ def last_head_of_the_first(grad_y: torch.Tensor, q: torch.Tensor, k: torch.Tenso
     return in_float32(grad_y, q, k, torch.cat((v[:, :-1], v[:, :1]), 1))
 
 
+def no_maximum(grad_y: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Gradients:
+    """The largest score is not taken away first: from 88 on weights are infinite."""
+    weights = _hide(_scores(q, k)).exp()
+    return _of_weights(weights / weights.sum(-1, keepdim=True), grad_y, q, k, v)
+
+
+def maximum_from_zero(grad_y: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Gradients:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    scores = _hide(_scores(q, k))
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return _of_weights(weights / weights.sum(-1, keepdim=True), grad_y, q, k, v)
+
+
 weights_in_bfloat16.dtypes = half_accumulator.dtypes = ("float32", "float16")
 dot_in_bfloat16.dtypes = tf32_once.dtypes = ("float32",)
 
@@ -225,5 +238,5 @@ MUTANTS = (
     not_causal, sees_the_next, blocks_not_masked, no_dot, mean_in_place_of_the_dot, dot_of_values,
     dot_of_the_position_before, dot_in_bfloat16, no_weights_in_the_scores, queries_not_scaled, keys_scaled_twice,
     keys_not_transposed, values_not_transposed, last_query_lost, last_block_wins, weights_in_bfloat16, tf32_once,
-    half_accumulator, last_head_of_the_first,
+    half_accumulator, last_head_of_the_first, no_maximum, maximum_from_zero,
 )  # fmt: skip

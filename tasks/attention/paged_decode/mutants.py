@@ -265,6 +265,15 @@ def no_maximum(
     return _finish(weights @ _gathered(v, table) / weights.sum(-1, keepdim=True), q, lengths)
 
 
+def maximum_from_zero(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor
+) -> torch.Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    scores = _hide(_scores(q, _gathered(k, table)), lengths)
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return _finish(weights @ _gathered(v, table) / weights.sum(-1, keepdim=True), q, lengths)
+
+
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
 
@@ -273,5 +282,5 @@ MUTANTS = (
     table_ignored, table_of_the_first, first_page_for_all, next_page, low_byte, values_of_the_next_block,
     places_reversed, page_and_head_exchanged, lengths_ignored, whole_pages, last_page_lost, one_key_more, one_key_less,
     nothing_for_nothing, heads_interleaved, no_scale, bfloat16_weights, tf32_once, half_accumulator,
-    no_maximum,
+    no_maximum, maximum_from_zero,
 )  # fmt: skip

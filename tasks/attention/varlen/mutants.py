@@ -220,6 +220,13 @@ def no_maximum(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, offsets: torch
     return (weights @ _heads_first(v) / weights.sum(-1, keepdim=True)).transpose(0, 1).to(v.dtype)
 
 
+def maximum_from_zero(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    scores = _own(q, k, offsets)
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return (weights @ _heads_first(v) / weights.sum(-1, keepdim=True)).transpose(0, 1).to(v.dtype)
+
+
 bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
 
@@ -229,5 +236,5 @@ MUTANTS = (
     equal_sequences, masked_with_zero, masked_too_little, last_sequence_alone, no_scale, coarse_scale,
     bfloat16_weights, never_rescaled, tf32_once, half_accumulator, last_head_of_the_first, heads_before_positions,
     keys_of_four_times_the_average,
-    no_maximum,
+    no_maximum, maximum_from_zero,
 )  # fmt: skip

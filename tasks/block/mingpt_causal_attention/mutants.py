@@ -298,6 +298,14 @@ def scores_up_to_80(x: Tensor, num_heads: int, qkv_weight: Tensor, qkv_bias: Ten
     return _last(_merged(torch.softmax(_scores(q, k).clamp(max=80), -1) @ v), *proj)
 
 
+def maximum_from_zero(x: Tensor, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, *proj: Tensor) -> Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    q, k, v = _heads(_affine(x, qkv_weight, qkv_bias), num_heads)
+    scores = _scores(q, k)
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return _last(_merged(weights @ v / weights.sum(-1, keepdim=True)), *proj)
+
+
 tf32_once.dtypes = ("float32",)
 bfloat16_projection.dtypes = bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
@@ -309,5 +317,5 @@ MUTANTS = (
     one_head, no_projection_bias, no_bias, projected_transposed, not_projected, residual, last_head_of_the_first,
     drops_the_last_feature, last_token_of_the_first, not_causal, sees_the_next, blocks_of_eight, masked_with_zero,
     forgets_the_first_key, masked_from_the_end,
-    no_maximum, scores_up_to_80,
+    no_maximum, maximum_from_zero, scores_up_to_80,
 )  # fmt: skip

@@ -322,6 +322,13 @@ def scores_up_to_80(x: Tensor, num_heads: int, *layers: Tensor) -> Tensor:
     return _unusual_weights(x, num_heads, lambda scores: torch.exp(scores.clamp(max=80) - 80), *layers)
 
 
+def maximum_from_zero(x: Tensor, num_heads: int, *layers: Tensor) -> Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    return _unusual_weights(
+        x, num_heads, lambda scores: torch.exp(scores - scores.amax(-1, keepdim=True).clamp_min(0.0)), *layers
+    )
+
+
 tf32_once.dtypes = error_function.dtypes = ("float32",)
 bfloat16_between.dtypes = ("float32", "float16")
 
@@ -331,7 +338,7 @@ MUTANTS = (
     heads_outermost, v_first, after_the_norms, side_by_side, no_first_residual, second_residual_of_x,
     first_norm_skipped, norms_swapped, eps_of_rmsnorm, mean_not_removed, error_function, rectifier, swish,
     no_projection_bias, no_attention_bias, no_beta, no_last_bias, drops_the_last_inner, last_position_of_the_first,
-    no_maximum, scores_up_to_80,
+    no_maximum, maximum_from_zero, scores_up_to_80,
 )  # fmt: skip
 _BESIDE = (
     "its rounding reaches the result through two products, beside a residual, and is as small as that of inner values"

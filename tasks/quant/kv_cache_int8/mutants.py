@@ -168,6 +168,15 @@ def scores_up_to_80(
     return _weighed(weights, _numbers(v, vs)).to(q.dtype)
 
 
+def maximum_from_zero(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, ks: torch.Tensor, vs: torch.Tensor
+) -> torch.Tensor:
+    """The running maximum begins with zero: where all scores are low, all weights vanish."""
+    scores = _scores(q, _numbers(k, ks))
+    weights = (scores - scores.amax(-1, keepdim=True).clamp_min(0.0)).exp()
+    return (_weighed(weights, _numbers(v, vs)) / weights.sum(-1, keepdim=True)).to(q.dtype)
+
+
 coarse_scales.dtypes = ("float32", "float16")
 tf32_once.dtypes = ("float32",)
 
@@ -175,5 +184,5 @@ HONEST = (in_float32, scales_outside, flash, tensor_core)
 MUTANTS = (
     signed, zero_of_127, keys_without_zero, one_scale_for_both, scale_of_the_first, next_head_s_scale,
     no_scale_of_scores, last_key_lost, tail_lost, padded, summed_apart, coarse_scales, tf32_once,
-    no_maximum, scores_up_to_80,
+    no_maximum, maximum_from_zero, scores_up_to_80,
 )  # fmt: skip
