@@ -434,12 +434,16 @@ class Worker:
         if self._comes(word, nonce, deadline, is_on_clock=is_on_clock):
             return
         more = ""
-        if self.may_start_processes and len(self.tree()) > 1:  # a compiler, most likely, as a first call may need one
+        if self.may_start_processes and self._has_started_processes():  # compilers, as a first call may need them
             if self._comes(word, nonce, time.monotonic() + COMPILING_S, is_on_clock=False):
                 return
             more = f", nor in {COMPILING_S:.0f} s more for processes that it has started"
         self.kill()
         raise WorkerTimedOut(f"gave no answer in time while {what}{more}", self.log)
+
+    def _has_started_processes(self) -> bool:
+        """Tell if any is there, or has worked and is gone: a compiler goes on in Python behind those that it starts."""
+        return len(self.tree()) > 1 or processes.ended_children_s(self.pid) > 0
 
     def _comes(self, word: int, nonce: int, deadline: float, *, is_on_clock: bool = True) -> bool:
         """Wait for `word` until the deadline; tell if the worker has signalled it.

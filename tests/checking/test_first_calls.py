@@ -33,6 +33,12 @@ def test_a_call_has_longer_if_it_has_started_a_process(evaluator: Evaluator, sub
     assert record.status == "passed", record.reason
 
 
+def test_it_has_longer_if_the_process_has_worked_and_is_gone(evaluator: Evaluator, submit: Submit) -> None:
+    work = "import time\nwhile time.process_time() < 0.2: pass"
+    record = _judged(evaluator, submit, f"subprocess.run(['python3', '-c', {work!r}]); time.sleep({2 * LIMIT_S})")
+    assert record.status == "passed", record.reason
+
+
 def test_it_has_not_for_ever(evaluator: Evaluator, submit: Submit) -> None:
     record = _judged(evaluator, submit, "subprocess.run(['sleep', '100'])")
     assert record.status == "timed_out"

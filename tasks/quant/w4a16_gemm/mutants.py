@@ -40,6 +40,17 @@ def group_by_group(x: torch.Tensor, packed: torch.Tensor, scale: torch.Tensor, z
     return total.to(x.dtype)
 
 
+def zero_on_the_sums(x: torch.Tensor, packed: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor) -> torch.Tensor:
+    """Codes are multiplied; zero points, times the sum of a group of x, and scales come on the sums, in float32."""
+    total, codes = torch.zeros(len(x), len(packed)), _codes(packed).float()
+    for group in range(scale.shape[1]):
+        columns = slice(128 * group, 128 * (group + 1))
+        mine = x[:, columns].float()
+        sums = mine @ codes[:, columns].T - mine.sum(1, keepdim=True) * zero[:, group].float()
+        total += sums * scale[:, group].float()
+    return total.to(x.dtype)
+
+
 def high_half_first(x: torch.Tensor, packed: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor) -> torch.Tensor:
     """The high half of a byte is taken for the even column."""
     return in_float32(x, (packed << 4) | (packed >> 4), scale, zero)
@@ -129,7 +140,7 @@ tf32_once.dtypes = ("float32",)
 coarse_weight.dtypes = ("float32", "float16")
 half_accumulator.dtypes = ("float16", "bfloat16")
 
-HONEST = (in_float32, tensor_core, group_by_group)
+HONEST = (in_float32, tensor_core, group_by_group, zero_on_the_sums)
 MUTANTS = (
     high_half_first, signed, zero_of_eight, zero_one_more, no_zero, first_group_for_all, smaller_groups,
     scale_of_the_next_row, tail_lost, last_column_lost, tf32_once, coarse_weight, half_accumulator,
