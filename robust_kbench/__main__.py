@@ -1,4 +1,4 @@
-"""`python -m robust_kbench`: the same as `kbench`."""
+"""Entry point of `python -m robust_kbench`, which does the same as `kbench`."""
 
 from robust_kbench.cli import main
 

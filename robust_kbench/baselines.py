@@ -1,4 +1,4 @@
-"""The baselines that every task has: eager PyTorch, torch.compile, and what else the task names.
+"""Baselines of every task: eager PyTorch, torch.compile, and the further ones that the task names.
 
 They are submissions like any other: built, loaded in a worker of their own, called and timed by the same code.
 """
@@ -31,10 +31,11 @@ compiled = each_shape if torch.cuda.is_available() else every_shape
 
 
 def baselines_for(task: LoadedTask, tier: Tier) -> list[Submission]:
-    """List what the candidate is measured against: everything; on tier quick no compiled and no further ones.
+    """List the baselines that the candidate is measured against.
 
-    Eager PyTorch is what its users write: the library's operator where there is one, else the task's reference. Some
-    operators are slower than what they stand for, in halves on processors above all: both are timed at any tier.
+    Tier quick leaves out torch.compile and all further ones but `WIDE`. Eager PyTorch is the code that its users write:
+    the library's operator where there is one, else the task's reference. Some operators are slower than the
+    decomposition that they stand for, above all in halves on processors. So both are timed at any tier.
     """
     decomposed = "reference.py::reference"
     named = {name: _baseline(task, name, entry) for name, entry in task.spec.baselines.items() if name != OPERATOR}

@@ -1,6 +1,6 @@
 """Builds of submissions that begin before they are needed: while torch is imported, or another one is judged.
 
-This module and all that it imports do without torch, so that a compiler can be at work while that is imported.
+This module and its imports do without torch, so that a compiler can work while torch is imported.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ class Building:
 
     @property
     def disturbs_nothing(self) -> bool:
-        """Tell if builds may go on while something is judged.
+        """Tell if builds may go on while a submission is judged.
 
-        That is on a CUDA device, whose clock does not feel the host, and on a host with cores to spare.
+        They may on a CUDA device, whose clock the host does not affect, if the host has cores to spare.
         """
         return self.device.kind == "cuda" and (os.cpu_count() or 1) >= _CORES_TO_SPARE
 
     def add(self, submission: Submission, built: Contestant) -> None:
-        """Have `take` find what another process has built of `submission`."""
+        """Add a build of `submission` by another process, so that `take` finds it."""
         future: Future[Contestant] = Future()
         future.set_result(built)
         self._begun.append((submission, future))
 
     def take(self, submission: Submission) -> Future[Contestant] | None:
-        """Take the build of `submission` that has begun, once; None where none has."""
+        """Remove and return the build of `submission` that has begun; None if none has."""
         begun = next((future for each, future in self._begun if each is submission), None)
         self._begun = [each for each in self._begun if each[0] is not submission]
         return begun
 
     def close(self) -> None:
-        """End the builds that are under way, which nobody takes any more, and begin no other."""
+        """End the builds under way, which are no longer needed, and begin no other."""
         self._stop.set()
         self._thread.shutdown(cancel_futures=True)
 
@@ -72,7 +72,7 @@ class Building:
 
 
 def declared_dtypes(submission: Submission, task: LoadedTask) -> tuple[FloatDType, ...]:
-    """Dtypes that a submission declares, or all of its task. Raises SpecError."""
+    """Return the dtypes that a submission declares, by default all of its task. Raises SpecError for an unknown one."""
     declared = submission.file.dtypes or task.spec.dtypes
     for dtype in declared:
         if dtype not in task.spec.dtypes:
@@ -84,7 +84,7 @@ def declared_dtypes(submission: Submission, task: LoadedTask) -> tuple[FloatDTyp
 
 
 def under_its_contract(submission: Submission, task: LoadedTask) -> LoadedTask:
-    """The task as the submission's own precision contract has it, which may be stricter. Raises SpecError."""
+    """Return the task under the submission's own precision contract, which may be stricter. Raises SpecError."""
     try:
         return replace(task, spec=held_to(task.spec, submission.file.precision))
     except SpecError as error:

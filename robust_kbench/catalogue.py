@@ -1,6 +1,6 @@
-"""The list of tasks without their contracts: what `kbench tasks` prints, read without importing pydantic or torch.
+"""List of the tasks without their contracts, as `kbench tasks` prints it, read without pydantic or torch.
 
-A task's tags are those of its own, the suites of `suites.yaml` that have a problem for which it stands, and `backward`.
+The tags of a task are its own, the suites of `suites.yaml` with a problem that it stands for, and `backward`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ SUITES_FILE = "suites.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Suites = Mapping[str, Mapping[str, tuple[str, ...]]]
-"""Suite -> problem of it -> the native tasks that stand for it."""
+"""Map from a suite to its problems, and from each problem to the native tasks that stand for it."""
 
 
 class Entry(NamedTuple):
-    """One line of the list."""
+    """Entry of the list: a task's name, summary, dtypes, precision and tags."""
 
     name: str
     summary: str
@@ -30,23 +30,23 @@ class Entry(NamedTuple):
 
     @property
     def family(self) -> str:
-        """The part of the name before the op."""
+        """First part of the task's name, before the op."""
         return self.name.partition("/")[0]
 
     def is_called(self, pattern: str) -> bool:
-        """Whether the name matches the shell pattern, or contains it."""
+        """Tell if the name matches the shell pattern or contains it."""
         return fnmatch(self.name, pattern) or pattern in self.name
 
 
 def entries(root: Path) -> list[Entry]:
-    """All tasks below `root`, in order of their names."""
+    """List all tasks below `root` in order of their names."""
     suites_of = _suites_of_tasks(suites(root))
     named = [("/".join(path.parts[-3:-1]), path) for path in sorted(root.glob("*/*/task.yaml"))]
     return [_entry(name, _read(path), suites_of.get(name, ())) for name, path in named]
 
 
 def suites(root: Path) -> Suites:
-    """What the registry at `root` says about other suites; nothing, where it says nothing."""
+    """Read the suites of the registry at `root`; empty if it has no `suites.yaml`."""
     path = root / SUITES_FILE
     if not path.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""A built submission or baseline, and how to start a worker that has it loaded."""
+"""Built submissions and baselines, and the start of workers that have them loaded."""
 
 from __future__ import annotations
 
@@ -34,37 +34,37 @@ _BUILD_THREADS = max(2, min(8, (os.cpu_count() or 2) // 2))
 
 @dataclass(frozen=True)
 class Contestant:
-    """One side of a measurement: an artefact for each dtype."""
+    """Contestant in a measurement: a submission or a baseline, with an artefact for each dtype."""
 
     name: str
     submission: Submission
     built: dict[FloatDType, Built]
     precision: Precision = "ieee"
-    """The task's contract, which PyTorch in the worker is set to."""
+    """Precision contract of the task, to which PyTorch in the worker is set."""
     instrument: Callable[[FloatDType], Built] | None = None
-    """Builds for the emulator's checker; None where kernels are not emulated."""
+    """Function that builds for the emulator's checker; None where kernels are not emulated."""
     compiled: Compiled = field(default_factory=Compiled, compare=False)
-    """What its workers have compiled so far."""
+    """Code that its workers have compiled so far."""
     folder: Path | None = field(default=None, compare=False)
-    """All that was built lies there."""
+    """Folder of everything that was built."""
 
     @property
     def abi(self) -> str:
-        """The calling convention. Kernels that are launched for a submission get what a function of abi c gets."""
+        """Calling convention. Kernels that are launched for a submission get the arguments of a function of abi c."""
         return "c" if self.submission.abi == "launch" else self.submission.abi
 
     @property
     def execution(self) -> Literal["native", "interpreted", "emulated"]:
-        """The way in which the kernels run here."""
+        """Way in which the kernels run on this machine."""
         return next(iter(self.built.values())).execution
 
     def discard(self) -> None:
-        """Delete what was built: a large build would else take the room of those that come after it."""
+        """Delete the build: a large one would take up the room of later builds."""
         if self.folder is not None:
             discard(self.folder)
 
     def warm_up(self, pool: WarmPool, device: Device, dtype: FloatDType) -> None:
-        """See to it that the process is there from which workers of `dtype` start."""
+        """Have the pool start the process that workers of `dtype` are started from."""
         pool.warm_up(self.built[dtype].flavour, gpu=device.kind == "cuda")
 
     def start(
@@ -80,11 +80,12 @@ class Contestant:
         *,
         few_queues: bool = False,
     ) -> Worker:
-        """A fresh worker with the artefact of `dtype` loaded, or with `built`; the caller closes it.
+        """Start a worker with the artefact of `dtype`, or `built`, loaded; the caller closes it.
 
-        `memory_bytes`: of its own, where its calls take more than others do. `few_queues`: of a worker that is never
-        timed, whose streams on a CUDA device may wait for each other. For the others see `load`. Raises WorkerCrashed
-        or WorkerTimedOut when the submission cannot be imported, HarnessError when the device cannot be opened.
+        `memory_bytes`: limit on its memory, if its calls need more than the usual limit. `few_queues`: set for a worker
+        that is never timed; its streams on a CUDA device may wait for each other. For the other arguments see `load`.
+        Raises WorkerCrashed or WorkerTimedOut when the submission cannot be imported, HarnessError when the device
+        cannot be opened.
         """
         worker = self.open(pool, arena, device, [dtype], built, memory_bytes)
         if device.kind == "cuda":
@@ -105,7 +106,7 @@ class Contestant:
         built: Built | None = None,
         memory_bytes: int = 0,
     ) -> Worker:
-        """A fresh worker with nothing loaded, for artefacts of `dtypes`; the caller closes it."""
+        """Start a worker with nothing loaded, for artefacts of `dtypes`; the caller closes it."""
         artefacts = [built] if built else [self.built[dtype] for dtype in dtypes]
         allowance = Allowance(
             allow_processes=artefacts[0].compiles_at_run_time,
@@ -129,8 +130,8 @@ class Contestant:
     ) -> None:
         """Load the artefacts of `dtypes`, or `built`, into a worker, which is closed if that fails.
 
-        `heap_bytes`: of its heap, whose pages are there before the first call. `padding_bytes`: by how much its
-        addresses differ from those that it inherits. Raises WorkerCrashed or WorkerTimedOut.
+        `heap_bytes`: size of its heap, whose pages are there before the first call. `padding_bytes`: distance of its
+        addresses from those that it inherits. Raises WorkerCrashed or WorkerTimedOut.
         """
         memory = {"heap_bytes": heap_bytes, "padding_bytes": padding_bytes}
         try:
@@ -152,12 +153,12 @@ class Contestant:
             raise
 
     def collect(self, worker: Worker, device: Device) -> None:
-        """Keep what a stopped worker has compiled for those that come later."""
+        """Keep the code that a stopped worker has compiled, for later workers."""
         if self._compiles(device):
             self.compiled.collect(worker.scratch)
 
     def exchange(self, worker: Worker, device: Device) -> None:
-        """Do the same, and give the stopped worker what others have compiled."""
+        """Keep the code that a stopped worker has compiled, and give the worker the code that others have compiled."""
         if self._compiles(device):
             self.compiled.exchange(worker.scratch)
 
@@ -166,9 +167,9 @@ class Contestant:
         return device.kind == "cuda" and self.submission.file.language in ("triton", "python") and self.name != COMPILE
 
     def _private(self, artefact: Built, folder: Path) -> Path:
-        """Write what a worker loads into a folder of its own, and return the file to load.
+        """Write the files that a worker loads into a folder of its own, and return the file to load.
 
-        Of a file that workers share, the time of the latest access would tell a later one what an earlier one has read.
+        The access time of a file that workers share would tell a later worker what an earlier one has read.
         """
         if artefact.home is None:
             return _copied(artefact.path, folder)
@@ -176,7 +177,7 @@ class Contestant:
         return folder / artefact.path.relative_to(artefact.home)
 
     def _artefacts(self, dtypes: Sequence[FloatDType], built: Built | None) -> Iterator[tuple[Built, list[FloatDType]]]:
-        """Artefacts that differ, and the dtypes that each serves."""
+        """Yield each distinct artefact with the dtypes that it serves."""
         if built is not None:
             yield built, list(dtypes)
             return
@@ -186,10 +187,11 @@ class Contestant:
 
 
 def _copied(artefact: Path, folder: Path) -> Path:
-    """A library or a binary in memory of its own, which lies elsewhere for each worker.
+    """Copy a library or a binary into memory of its own, which lies elsewhere for each worker; return the copy.
 
-    Every call fetches its code from memory, and where that lies decides what it costs. Workers that map the same file
-    share the place, and so all sessions do: a build of the same code differed by 0.1 us, however often it was measured.
+    Every call fetches its code from memory, and the cost depends on where the code lies. Workers that map the same file
+    share that place, and so do all sessions. Builds of the same code then differed by 0.1 us, however often they were
+    measured.
     """
     folder.mkdir(exist_ok=True)
     target = folder / artefact.name
@@ -211,7 +213,7 @@ def build(
     folder: Path,
     stop: compiler.Stop | None = None,
 ) -> Contestant:
-    """Build `submission` for every dtype in `folder`, which is its own and is deleted where that fails.
+    """Build `submission` for every dtype in `folder`, a folder of its own that is deleted if the build fails.
 
     Raises BuildError or Unsupported; KeyboardInterrupt when `stop` is set.
     """

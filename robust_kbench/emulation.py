@@ -1,4 +1,4 @@
-"""How often, and how, a case runs on the emulator: three schedules, two poisons, and once under the checker."""
+"""Emulated runs of a case: three schedules, two poisons, and one run under the checker."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ _SCHEDULES = ("forward", "reverse", "shuffled")
 _NAN, _NUMBER = 0x7FA5A5A5, 0xC2F6E979
 _WORK_LIMIT = 4_000_000_000
 _CPU_SECONDS = 30
-"""Half of what a call may take. A right kernel needed more than 10: 27 of its 32 lanes had no work in a drawn case."""
+"""Limit on the processor time of a call in seconds, half of the time that a call may take.
+
+A correct kernel needed more than 10 seconds: 27 of its 32 lanes had no work in a drawn case.
+"""
 _SMALL_BYTES = 4 << 20
-"""The checker remembers some forty bytes for each byte of a tensor."""
+"""Bytes of the largest case that is checked by default. The checker keeps some forty bytes for each of them."""
 
 
 @dataclass(frozen=True)
 class Mode:
-    """How one call is emulated. Shuffled threads and blocks depend on `seed`."""
+    """Mode in which one call is emulated. The order of shuffled threads and blocks depends on `seed`."""
 
     schedule: Literal["forward", "reverse", "shuffled"]
     seed: int
@@ -28,7 +31,7 @@ class Mode:
     checked: bool = False
 
     def request(self) -> dict[str, Any]:
-        """What the worker is told, except for the tensors. The checker runs blocks one after the other."""
+        """Return the request to the worker, without the tensors. The checker runs blocks one after the other."""
         return {
             "schedule": _SCHEDULES.index(self.schedule),
             "seed": self.seed,
@@ -41,7 +44,10 @@ class Mode:
 
 
 def modes(case: Case) -> tuple[Mode, ...]:
-    """The plain runs of a case: no result may depend on the order of threads or on what memory held before."""
+    """Return the plain runs of a case.
+
+    No result may depend on the order of threads or on earlier contents of memory.
+    """
     return (
         Mode("forward", case.seed, _NAN),
         Mode("reverse", case.seed, _NUMBER),
@@ -50,10 +56,10 @@ def modes(case: Case) -> tuple[Mode, ...]:
 
 
 def under_checker(case: Case) -> Mode:
-    """The run that sees every memory access."""
+    """Return the run under the checker, which sees every memory access."""
     return Mode("shuffled", case.seed, _NAN, checked=True)
 
 
 def is_small(footprint_bytes: int) -> bool:
-    """Whether the checker can afford the case by default."""
+    """Tell if the checker can afford a case of this size by default."""
     return footprint_bytes <= _SMALL_BYTES

@@ -1,4 +1,4 @@
-"""Everything this package raises on purpose.
+"""Exceptions that this package raises on purpose.
 
 KBenchError
 ├── SpecError      a task, submission or record file is wrong; the message starts with where   -> exit code 2
@@ -15,19 +15,19 @@ A submission's failure ends as a status in a record: only SpecError, UsageError 
 
 
 class KBenchError(Exception):
-    """Root of the tree above."""
+    """Root of the tree of this package's exceptions."""
 
 
 class SpecError(KBenchError):
-    """A file does not match its schema: `<file>: <path>: what was found; what to do`."""
+    """Error in a file that does not match its schema: `<file>: <path>: what was found; what to do`."""
 
 
 class UsageError(KBenchError):
-    """The request cannot be served as stated."""
+    """Error in a request that cannot be served as stated."""
 
 
 class BuildError(KBenchError):
-    """A submission does not compile."""
+    """Error of a submission that does not compile."""
 
     def __init__(self, message: str, log: str = "") -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class BuildError(KBenchError):
 
 
 class Unsupported(KBenchError):
-    """This machine cannot run the submission; the message says which one can."""
+    """Error for a submission that this machine cannot run; the message says which machine can."""
 
 
 class WorkerError(KBenchError):
@@ -59,7 +59,7 @@ class HarnessError(KBenchError):
 
 
 def remedy(last_words: str) -> str:
-    """Say what helps a process of ours that did not start, to be added to its last words."""
+    """Return the remedy for a process of ours that did not start, to be added to its last words."""
     if "No module named" in last_words:
         return "; install that package: such processes look at no PYTHONPATH (pip install -e .)"
     return "; `kbench doctor` tells what is missing"

@@ -1,4 +1,7 @@
-"""The pipeline: build, check, time, guard, record. One entrance for the command line, pytest, agents and clusters."""
+"""Pipeline of an evaluation: build, check, time, guard, record.
+
+The command line, pytest, agents and clusters all enter here.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,7 @@ _SEED_BITS = 53
 
 @dataclass
 class _Outcome:
-    """The outcome so far; it starts as a failure, and only the last stage can turn it into a pass."""
+    """Outcome so far. It starts as a failure, and only the last stage can turn it into a pass."""
 
     status: Status = Status.HARNESS_ERROR
     reason: str = "the evaluation ended early"
@@ -85,15 +88,19 @@ class _Outcome:
 
 
 class Evaluator:
-    """Judges submissions on one device. Keeps what is expensive to start; use it as a context manager."""
+    """Judge of submissions on one device. It keeps the processes that are expensive to start.
+
+    Use it as a context manager.
+    """
 
     def __init__(
         self, device: DeviceKind | str = "auto", pool: WarmPool | None = None, building: Building | None = None
     ) -> None:
-        """`pool`: one that has been warming up already; `building`: builds in it that have begun. Both are closed here.
+        """Open the device and prepare this process for judging.
 
-        Sets how many threads torch uses in this process: one, or several where a device does the timed work. Has the
-        process keep what memory it frees, see freed_memory.
+        `pool`: a pool that has been warming up already. `building`: builds in that pool that have begun. `close` closes
+        both. Sets the number of torch's threads in this process: one, or several where a device does the timed work.
+        Has the process keep the memory that it frees, see freed_memory.
         """
         self.device: Device = building.device if building else open_device(device)
         self._pool = pool or WarmPool()
@@ -126,10 +133,10 @@ class Evaluator:
         case: int | Case | None = None,
         progress: Progress = silent,
     ) -> RunRecord:
-        """Judge one frozen submission.
+        """Judge one frozen submission and return its record.
 
-        `seed` replays the cases of an earlier record, `case` only the one of that index; a `Case` is run as it is.
-        Whatever the submission does becomes a status; SpecError and UsageError are raised for requests that make no
+        `seed` replays the cases of an earlier record. `case` selects the case of that index; a `Case` is run as it is.
+        Anything that the submission does becomes a status. Raises SpecError and UsageError for requests that make no
         sense.
         """
         watch = Stopwatch()
@@ -154,9 +161,9 @@ def _open_gate() -> None:
 def killed(
     submission: Submission, device: Device, pool: WarmPool, *, tier: Tier, seed: int | None, case: int | Case | None
 ) -> RunRecord:
-    """Write the record of a submission whose judge was killed in a process of its own: nothing was found out about it.
+    """Write the record of a submission whose judge was killed in a process of its own, before any result.
 
-    Its seed is none of the judge's, where that has drawn one. Raises SpecError and UsageError as an evaluation does.
+    Its seed is not the judge's, if the judge has drawn one. Raises SpecError and UsageError as an evaluation does.
     """
     task = task_of(submission.file.task)
     dtypes = declared_dtypes(submission, task)
@@ -166,7 +173,7 @@ def killed(
 
 
 class _Run:
-    """One evaluation."""
+    """Evaluation of one submission, from the build to the record."""
 
     def __init__(
         self,
@@ -222,17 +229,17 @@ class _Run:
         return self._write_down()
 
     def _blame_a_lost_device(self) -> None:
-        """Every call fails on a device that is gone, whatever the submission does."""
+        """Blame a device that is gone: every call on it fails, whatever the submission does."""
         if words := self._device.loss():
             self._end(Status.HARNESS_ERROR, f"{HarnessError.__name__}: {words}", self._outcome.log)
 
     def abandoned(self, reason: str) -> RunRecord:
-        """Write down that it was not carried out to its end, by no fault of the submission."""
+        """Write the record of an evaluation that did not reach its end, by no fault of the submission."""
         self._end(Status.HARNESS_ERROR, f"{HarnessError.__name__}: {reason}")
         return self._write_down()
 
     def _judge_what_was_seen(self) -> None:
-        """Let wrong answers, and what guards object to, stand in spite of what ended the evaluation after them."""
+        """Let wrong answers and objections of guards stand, although something later ended the evaluation."""
         searched = self._outcome.search.minimal if self._outcome.search else None
         cases = [*self._outcome.cases, *([searched] if searched else [])]
         if self._judge.pooled_problem or any(case.status not in ("passed", "not_checked") for case in cases):
@@ -263,7 +270,7 @@ class _Run:
         self._guard()
 
     def _open_ahead(self, contestants: Sequence[Contestant], suite: Suite) -> Opening:
-        """Begin to open the workers of the timing."""
+        """Begin to open the workers that the timing will use."""
         # Not at tier final, which needs the device's memory for a large case before that.
         turns = 0 if self._tier == "final" else plan_for(self._tier, self._device.kind).sessions
         is_beside_many = self._submission.file.language == "triton"
@@ -302,7 +309,7 @@ class _Run:
         return (BUDGETS if candidate.execution == "native" else INTERPRETED)[self._tier]
 
     def _possible(self, case: Case) -> Case:
-        """`case`, if it is one of the task's and of the submission's. Raises UsageError."""
+        """Return `case` if it is one of the task's and of the submission's. Raises UsageError otherwise."""
         if case.dtype not in self._dtypes:
             raise UsageError(f"--case: dtype {case.dtype}: the submission declares {', '.join(self._dtypes)}")
         if problem := self._task.spec.misfit(case.axes):
@@ -354,7 +361,7 @@ class _Run:
             self._knock_out(candidate, suite)
 
     def _knock_out(self, candidate: Contestant, suite: Suite) -> None:
-        """The custom track's own test, for what has passed every other one."""
+        """Run the custom track's own test on a submission that has passed every other one."""
         if self._submission.file.track != "custom" or self._judged()[0] is not Status.PASSED:
             return
         judged = {each.dtype for each in self._outcome.cases if each.status == "passed"}
@@ -373,13 +380,13 @@ class _Run:
         )  # fmt: skip
 
     def _to_compile(self, suite: Suite) -> list[Case]:
-        """Cases of all shapes that sessions will have."""
+        """Return cases of all shapes that sessions will have."""
         assert self._spots is not None
         sessions = plan_for(self._tier, self._device.kind).sessions
         return [*suite.timed, *self._spots.other_shapes(sessions)]
 
     def _search(self, candidate: Contestant, checker: Checker) -> Search | None:
-        """Beyond the drawn cases, or from those that failed to a smaller one."""
+        """Search beyond the drawn cases, or from those that failed to a smaller one."""
         cases = self._outcome.cases
         failed = [case for case in cases if case.status not in ("passed", "not_checked")]
         if not failed and any(case.status != "passed" for case in cases):
@@ -387,7 +394,7 @@ class _Run:
         return self._searched(candidate, checker.judge, failed, self._progress)
 
     def _search_ahead(self, candidate: Contestant, checker: Checker) -> Search | None:
-        """Beyond the drawn cases, while these are judged. Its result counts if all of them pass."""
+        """Search beyond the drawn cases while these are judged. The result counts if all of them pass."""
 
         def judge(case: Case) -> CaseResult:
             if any(result.status != "passed" for result in list(checker.checked.results)):
@@ -411,7 +418,7 @@ class _Run:
         return search(space, self._seed, judge, effort=chosen, failed=failed, progress=progress, at_once=at_once)
 
     def _use_otherwise(self, candidate: Contestant, checker: Checker, suite: Suite) -> None:
-        """Call what is right so far as real code does; interpreted and emulated kernels are too slow."""
+        """Call a kernel as real code does, if it is right so far. Interpreted and emulated kernels are too slow."""
         changes_inputs = any(seen.changed_inputs for seen in checker.checked.seen)
         if candidate.execution == "native" and self._judged()[0] is Status.PASSED and not changes_inputs:
             count = len(checker.checked.results)
@@ -419,7 +426,7 @@ class _Run:
             self._outcome.cases += checker.checked.results[count:]
 
     def _draw_more(self, candidate: Contestant, checker: Checker) -> None:
-        """Draw until the law of random classes shows, if they are right so far; interpreted kernels are too slow."""
+        """Draw until the law of random classes shows, if the kernel is right so far. Interpreted ones are too slow."""
         cases = cases_of_more_draws(self._task.spec, self._dtypes, self._seed)
         if cases and candidate.execution == "native" and self._judged()[0] is Status.PASSED:
             count = len(checker.checked.results)
@@ -427,7 +434,7 @@ class _Run:
             self._outcome.cases += checker.checked.results[count:]
 
     def _check_large(self, candidate: Contestant, checker: Checker) -> None:
-        """Tier final alone has the time, and only a kernel that is right so far is worth it."""
+        """Check a large case, if the kernel is right so far. Tier final alone has the time for it."""
         case = large_case(self._task.spec, self._dtypes, self._seed)
         is_due = self._tier == "final" and candidate.execution == "native"
         if case is not None and is_due and self._judged()[0] is Status.PASSED:
@@ -435,7 +442,7 @@ class _Run:
             self._outcome.cases.append(checker.checked.results[-1])
 
     def _judged(self) -> tuple[Status, str]:
-        """Sum up the drawn cases and the search, and what all of their calls have in common."""
+        """Sum up the drawn cases, the search, and the problem that all of their calls show together."""
         searched = self._outcome.search.minimal if self._outcome.search else None
         status, reason = status_of([*self._outcome.cases, *([searched] if searched else [])], self._dtypes)
         if status in (Status.PASSED, Status.UNSUPPORTED) and self._judge.pooled_problem:
@@ -470,7 +477,10 @@ class _Run:
                 self._end(Status.INCORRECT, measured.failure)
 
     def _hold_to_the_floor(self, timings: Sequence[Timing]) -> None:
-        """Tell the least time that each binding's work takes here. A shorter one is a finding, if the floor stands."""
+        """Set the floor of each timing, the least time of its work here. A shorter time is a finding.
+
+        Limits that lead to a finding are measured again first, where that is possible.
+        """
         held = [self._held_to_the_floor(timing, known_limits(self._device)) for timing in timings]
         if any(findings for _, findings in held) and (limits := measured_again(self._device)) is not None:
             held = [self._held_to_the_floor(timing, limits) for timing in timings]
@@ -478,7 +488,7 @@ class _Run:
         self._outcome.findings += [finding for _, findings in held for finding in findings]
 
     def _held_to_the_floor(self, timing: Timing, limits: Limits) -> tuple[Timing, list[Finding]]:
-        """`timing` with its floor, and what is wrong with it."""
+        """Return `timing` with its floor, and the findings about its times."""
         bound, measured = (
             task_floor(self._task.spec, timing.axes, timing.dtype, peaks) for peaks in (limits.bound, limits.measured)
         )
@@ -490,7 +500,7 @@ class _Run:
         return told, list(floor.inspect_times(f"{axes} {timing.dtype}", times_ns, bound, measured, error_ns))
 
     def _control(self, baselines: Sequence[Contestant]) -> list[Contestant]:
-        """Eager PyTorch once more: how far two equals differ. Tier quick, which ranks nothing, goes without."""
+        """Return a second eager PyTorch, which shows how far equals differ. Tier quick ranks nothing and has none."""
         eager = next(baseline for baseline in baselines if baseline.name == EAGER)
         return [] if self._tier == "quick" else [replace(eager, name=CONTROL)]
 
@@ -558,6 +568,6 @@ def evaluate(
     tier: Tier = "full",
     seed: int | None = None,
 ) -> RunRecord:
-    """Judge one submission; for many of them, keep an `Evaluator`, which stays warm."""
+    """Judge one submission. For many of them keep an `Evaluator`, which stays warm."""
     with Evaluator(device) as evaluator:
         return evaluator.evaluate(submission, task, tier=tier, seed=seed)

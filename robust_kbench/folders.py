@@ -1,4 +1,4 @@
-"""Where tasks, baselines and the red team's corpus lie: in the checkout that runs, or inside the installed wheel."""
+"""Folders of tasks, baselines and the red team's corpus: in the checkout that runs, or inside the installed wheel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IN_CHECKOUT: dict[Kind, str] = {
 
 
 def data_folder(kind: Kind) -> Path:
-    """That folder of the checkout that this package runs from, else the copy that the wheel carries."""
+    """Return a data folder of the checkout that this package runs from, else the copy that the wheel carries."""
     checkout = _PACKAGE.parent
     in_checkout = checkout / IN_CHECKOUT[kind]
     is_checkout = (checkout / "pyproject.toml").is_file() and in_checkout.is_dir()

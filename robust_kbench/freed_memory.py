@@ -1,4 +1,4 @@
-"""What a process does with memory that it has freed: it may keep it for what comes next."""
+"""Memory that a process has freed, and may keep for later allocations."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _MOST_KEPT_BYTES = 1 << 30
 
 
 def keep() -> None:
-    """Have this process keep up to a GiB of what it frees.
+    """Have this process keep up to a GiB of the memory that it frees.
 
-    By itself glibc gives large blocks back to the system, which clears every page when it hands it out again: a quarter
-    of the time that an evaluation of tensors of 8 MB spends on timing, and 8 % of reading records. Other C libraries do
-    as they like.
+    By default glibc gives large blocks back to the system, which clears every page when it hands it out again. That
+    takes a quarter of the time that an evaluation of tensors of 8 MB spends on timing, and 8 % of reading records.
+    Other C libraries keep their own behaviour.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

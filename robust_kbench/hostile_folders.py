@@ -1,4 +1,4 @@
-"""Folders that hostile code has filled: what is read from there, how much it is, and how they are deleted."""
+"""Folders that hostile code has filled: reading from them, counting what they hold, and deleting them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import BinaryIO
 def discard(folder: Path) -> None:
     """Delete `folder` as far as possible; never raises.
 
-    Python's own way recurses and has a file open for each level, and a submission may nest deeply. It may also make
-    folders that their owner can neither list nor empty.
+    Python's own function recurses and has a file open for each level, and a submission may nest folders deeply. It may
+    also make folders that their owner can neither list nor empty.
     """
     with suppress(RecursionError, OSError):
         shutil.rmtree(folder, ignore_errors=True)
@@ -25,9 +25,9 @@ def discard(folder: Path) -> None:
 
 
 def holds_more(folder: Path, most: int) -> bool:
-    """Tell if there are more than `most` files and folders below `folder`, while hostile code may go on there.
+    """Tell if there are more than `most` files and folders below `folder`, in which hostile code may still run.
 
-    What cannot be looked through counts as more: any number may be hidden in it.
+    A folder that cannot be listed counts as more, since any number may be hidden in it.
     """
     count, left = 0, [str(folder)]
     while left:
@@ -49,7 +49,7 @@ def holds_more(folder: Path, most: int) -> bool:
 def open_left(path: Path) -> BinaryIO:
     """Open a regular file that hostile code has left in a folder of its own. Raises OSError for anything else.
 
-    A link there may lead to a file that only the judge may read, and a pipe would have it wait.
+    A link there may lead to a file that only the judge may read, and a pipe would make the judge wait.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,7 +1,7 @@
-"""What a submission's source looks like it does, for people who read a leaderboard. Never a reason to refuse it.
+"""Labels for readers of a leaderboard, from words in a submission's source. They are never a reason to refuse it.
 
-Names are looked for in the text, so that a label says that a word is there and nothing more: whoever hides a word has
-no label, and whoever mentions one without need has. Integrity is decided by behaviour alone (see guards).
+Names are looked for in the text, so a label says that a word is there and nothing more. Hiding a word avoids its label,
+and mentioning a word without need earns it. Integrity is decided by behaviour alone (see guards).
 """
 
 from __future__ import annotations
@@ -51,12 +51,15 @@ _IMPORTED = re.compile(r"^[ \t]{0,80}(?:import|from)[ \t]([^\n]{1,400})", re.MUL
 _USED = re.compile(r"\.([A-Za-z_]\w*)|\b([A-Za-z_]\w*) ?\(|\b(global|nonlocal) ")
 _WORD = re.compile(r"\w+")
 _MOST_CHARACTERS = 1 << 18
-"""Of all sources together. They are hostile: nothing here may take longer than a number of passes over the text, and no
-parser of Python's own is let near them in this process."""
+"""Limit on the characters of all sources together, which are hostile.
+
+Nothing here may take longer than a number of passes over the text. No parser of Python's own is let near the sources in
+this process.
+"""
 
 
 def labels_of(submission: Submission) -> tuple[str, ...]:
-    """Every label that the beginning of its sources earns, in alphabetical order."""
+    """Return every label that the beginning of the sources earns, in alphabetical order."""
     found: set[str] = set()
     left = _MOST_CHARACTERS
     for name, text in submission.sources.items():
@@ -79,7 +82,7 @@ def _of_native(text: str) -> Iterable[str]:
 
 
 def _without_blocks(text: str) -> str:
-    """`text` without comments of the form that may span lines; one that is never closed reaches to the end."""
+    """Return `text` without comments of the form that may span lines. One that is never closed reaches to the end."""
     kept, position = [], 0
     while (start := text.find("/*", position)) >= 0:
         kept.append(text[position:start])

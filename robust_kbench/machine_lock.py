@@ -1,4 +1,4 @@
-"""One measurement at a time on a machine, and none while somebody else is building or checking.
+"""Lock of the machine: one measurement at a time, and none while another process builds or checks.
 
 Readers-writer semantics over flock(2), so that a killed holder frees the lock with its file descriptor.
 """
@@ -19,14 +19,14 @@ def _path() -> Path:
 
 @contextmanager
 def busy() -> Iterator[None]:
-    """Held while building and checking: any number of evaluations at once, but no measurement."""
+    """Hold the lock while building and checking: any number of evaluations at once, but no measurement."""
     with _hold(fcntl.LOCK_SH):
         yield
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Held while measuring: alone."""
+    """Hold the lock while measuring: alone, and without any building or checking."""
     with _hold(fcntl.LOCK_EX):
         yield
 

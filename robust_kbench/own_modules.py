@@ -1,4 +1,4 @@
-"""Run a module of this package where its files can be read, but perhaps not the folder that it lies in.
+"""Run a module of this package where its files can be read, but perhaps not the folder that holds the package.
 
 `python -m` lists that folder to find the package. Where the package was installed from a checkout to be edited, the
 folder is the checkout, which a sandbox hides; so the package is loaded by the name of its file.
@@ -20,5 +20,5 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 
 
 def confined_python(module: str, *arguments: str) -> list[str]:
-    """The command, for a process in a sandbox, that runs `module` of this package as `python -I -m` would."""
+    """Return the command that runs `module` of this package in a sandbox, as `python -I -m` would."""
     return [sys.executable, "-I", "-c", _RUN, str(_PACKAGE), module, *arguments]

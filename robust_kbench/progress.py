@@ -1,4 +1,4 @@
-"""How an evaluation says how far it has come; the command line draws it, everybody else ignores it."""
+"""Progress of an evaluation, which the command line draws and other callers ignore."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called between steps, never inside a clock."""
+    """Callback for progress, called between steps and never while a clock runs."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """`done` of `total` steps of `stage` are finished."""
 
 
 def silent(stage: str, done: int, total: int) -> None:
-    """Say nothing."""
+    """Ignore the progress of an evaluation."""

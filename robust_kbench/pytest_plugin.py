@@ -1,15 +1,15 @@
-"""Collects `task.yaml` files: `pytest tasks/` validates every task and every published kernel.
+"""Plugin that collects `task.yaml` files: `pytest tasks/` validates every task and every published kernel.
 
     tasks/norm/rmsnorm/task.yaml::spec                   the file, the reference's signature, the timed bindings
     tasks/norm/rmsnorm/task.yaml::reference[bfloat16]    the audit: honest variants pass, wrong ones fail
     tasks/norm/rmsnorm/task.yaml::kernel[cpp_simd]       an evaluation at tier quick
 
-Kernels that are timed on this machine have the marker `timed`; what `-m "not timed"` leaves can run side by side, where
-each process of pytest-xdist keeps to cores of its own.
+Kernels that are timed on this machine have the marker `timed`. The items that `-m "not timed"` leaves can run side by
+side, where each process of pytest-xdist keeps to cores of its own.
 `--submission DIR` adds a submission of your own to its task. `--lane quick` keeps one reference of every task, in a
 dtype that rotates from day to day, and judges emulated kernels without the checker. `--lane fast` keeps every spec and
-an eighth of the rest, which rotates, too, and of the kernels there the checker looks at those that have changed. Both
-keep what the last commit or the working tree has changed.
+an eighth of the rest, which rotates, too. Of the kernels there the checker looks only at those that have changed. Both
+lanes keep everything that the last commit or the working tree has changed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EVALUATOR = pytest.StashKey["Evaluator"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--submission` and `--lane`."""
+    """Add the options `--submission` and `--lane`."""
     group = parser.getgroup("robust-kbench")
     group.addoption("--submission", action="append", default=[], metavar="DIR", help="also judge this submission")
     lanes = "quick: each reference in one dtype, kernels at tier quick; fast: a sample of references and kernels"
@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker means."""
+    """Register the marker `timed` with its meaning."""
     config.addinivalue_line("markers", "timed: measures a kernel, and must be alone on the machine")
 
 
@@ -56,7 +56,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Apply the lane."""
+    """Deselect the items that the lane does not run today."""
     lane = config.getoption("--lane")
     if lane != "full":
         deal_out([item for item in items if isinstance(item, _TaskItem)])
@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Side by side with other processes of pytest-xdist, keep to a part of the cores, where nothing is timed."""
+    """Keep to a part of the cores beside other processes of pytest-xdist, where nothing is timed."""
     told = getattr(session.config, "workerinput", None)
     if told and all(isinstance(item, _TaskItem) and not item.get_closest_marker("timed") for item in session.items):
         shares = machine_shares.of_cores(sorted(os.sched_getaffinity(0)), told["workercount"])
@@ -76,16 +76,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the evaluator's processes."""
+    """End the processes of the evaluator, if there is one."""
     if evaluator := config.stash.get(_EVALUATOR, None):
         evaluator.close()
 
 
 class TaskFile(pytest.File):
-    """One task.yaml."""
+    """File of one task, a task.yaml with its items."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The task's spec, its references, its published kernels and the submissions of the command line."""
+        """Yield the task's spec, its references, its published kernels and the submissions of the command line."""
         from robust_kbench.registry import baselines_of, read_task
 
         yield SpecItem.from_parent(self, name="spec", watched=self.path.parent)
@@ -104,7 +104,7 @@ class TaskFile(pytest.File):
 
 
 class _TaskItem(pytest.Item):
-    """An item of a task; `watched` is the folder whose change puts it into every lane, None for always."""
+    """Item of a task. A change in the folder `watched` puts it into every lane; if that is None, it always is."""
 
     def __init__(self, *, watched: Path | None, **keys: Any) -> None:
         super().__init__(**keys)
@@ -113,16 +113,16 @@ class _TaskItem(pytest.Item):
         self.share = 0
 
     def is_kept(self, lane: str, changed: frozenset[Path]) -> bool:
-        """Whether the lane runs this item today."""
+        """Tell if the lane runs this item today."""
         self.has_changed = self.watched is None or any(path.is_relative_to(self.watched) for path in changed)
         return self.has_changed or self.is_due(lane, datetime.datetime.now(datetime.UTC).toordinal())
 
     def is_due(self, lane: str, day: int) -> bool:
-        """The same of an item that nobody has changed."""
+        """Tell if the lane runs this item on that day, although nothing of it has changed."""
         return lane == "quick" or self.share == day % _SHARES
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Our own words for our own errors, without a traceback through this plugin."""
+        """Return the message alone for our own errors, without a traceback through this plugin."""
         if isinstance(excinfo.value, _Refused):
             return str(excinfo.value)
         if isinstance(excinfo.value, KBenchError):
@@ -132,7 +132,7 @@ class _TaskItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Where the item stands in reports."""
+        """Return the place of the item for reports."""
         return self.path, None, f"{self.path.parent.name}::{self.name}"
 
 
@@ -146,14 +146,17 @@ def deal_out(items: Iterable[_TaskItem]) -> None:
 
 
 class SpecItem(_TaskItem):
-    """The contract alone."""
+    """Item that checks the contract alone."""
 
     def is_due(self, lane: str, day: int) -> bool:
-        """Always: a spec takes milliseconds."""
+        """Return True: a spec takes milliseconds, and so it is always due."""
         return True
 
     def runtest(self) -> None:
-        """Raises SpecError when the file or the reference's signature is wrong."""
+        """Check the file and the reference's signature.
+
+        Raises SpecError for a wrong file, and _Refused for a signature that does not take the task's inputs.
+        """
         import inspect
 
         from robust_kbench.oracle.reference import Reference
@@ -166,19 +169,19 @@ class SpecItem(_TaskItem):
 
 
 class ReferenceItem(_TaskItem):
-    """The audit of the task in one dtype."""
+    """Item that audits the task in one dtype."""
 
     dtype: FloatDType
     dtypes: tuple[FloatDType, ...]
 
     def is_due(self, lane: str, day: int) -> bool:
-        """In lane quick one dtype of each task."""
+        """Tell if the item is due. Lane quick takes one dtype of each task, which rotates from day to day."""
         if lane != "quick":
             return super().is_due(lane, day)
         return self.dtypes.index(self.dtype) == (_number_of(str(self.watched)) + day) % len(self.dtypes)
 
     def runtest(self) -> None:
-        """Hold the reference to its own contract, and the suite to telling right from wrong."""
+        """Check the reference against its own contract, and the suite for telling right from wrong."""
         import torch
 
         from robust_kbench.audit.examine import examine
@@ -190,13 +193,13 @@ class ReferenceItem(_TaskItem):
 
 
 class KernelItem(_TaskItem):
-    """One submission."""
+    """Item that evaluates one submission."""
 
     folder: Path
 
     @classmethod
     def of(cls, parent: TaskFile, folder: Path, *, is_published: bool) -> KernelItem:
-        """The item of a published kernel, or of a submission given on the command line, which always runs."""
+        """Make the item of a published kernel, or of a submission given on the command line, which always runs."""
         watched = folder if is_published else None
         item: KernelItem = cls.from_parent(parent, name=f"kernel[{folder.name}]", watched=watched)
         item.folder = folder
@@ -207,7 +210,7 @@ class KernelItem(_TaskItem):
     def runtest(self) -> None:
         """Evaluate at tier quick, or at tier full where that brings the emulator's checker and no timing.
 
-        What this machine cannot run is skipped with the reason.
+        A submission that this machine cannot run is skipped with the reason.
         """
         from robust_kbench.cli.report import report
         from robust_kbench.registry import read_submission, read_task
@@ -225,7 +228,7 @@ class KernelItem(_TaskItem):
 
 
 def needs_checker(lane: str, *, has_changed: bool) -> bool:
-    """Whether the lane has the emulator look for races and wrong accesses, which takes up to a minute for a kernel."""
+    """Tell if the lane has the emulator look for races and wrong accesses, which takes up to a minute for a kernel."""
     return lane == "full" or (lane == "fast" and has_changed)
 
 
@@ -234,7 +237,7 @@ def _number_of(text: str) -> int:
 
 
 class _Refused(Exception):
-    """The task or the kernel is not what it claims to be; the message is the whole report."""
+    """Refusal of a task or a kernel that is not as it claims to be; the message is the whole report."""
 
 
 def _given_for(task: str, given: Iterable[str]) -> Iterator[Path]:
@@ -255,7 +258,7 @@ def _device() -> DeviceKind:
 
 
 def _is_timed_here(folder: Path) -> bool:
-    """Interpreted and emulated kernels are not: that says nothing about speed."""
+    """Tell if a kernel is timed on this machine. Times of interpreted and emulated kernels say nothing about speed."""
     from robust_kbench.registry import read_submission
 
     try:
@@ -274,7 +277,7 @@ def _evaluator(config: pytest.Config) -> Evaluator:
 
 
 def changed_paths(root: Path) -> frozenset[Path]:
-    """Files that the last commit or the working tree has changed; none outside a git checkout."""
+    """Return the files that the last commit or the working tree has changed; none outside a git checkout."""
     commands = (
         ["diff", "--name-only", "HEAD~1"],
         ["diff", "--name-only", "HEAD"],

@@ -27,9 +27,9 @@ from robust_kbench.schema.task import Task
 
 TASK_FILE = "task.yaml"
 TASKS_VARIABLE = "KBENCH_TASKS"
-"""Names folders of tasks beside the registry's, which their user trusts; joined like those of PATH."""
+"""Variable that names folders of tasks beside the registry's, which its user trusts; joined like those of PATH."""
 _IMPORTED_SUBMISSIONS = "submissions"
-"""Where an import puts submissions, beside its tasks. No folder of others is a family of tasks."""
+"""Folder for the submissions of an import, beside its tasks; it is never a family of tasks."""
 PINNED_FILE = "regressions.yaml"
 ADMISSION_FILE = "admission.yaml"
 IMPORTED_FILE = "imported.yaml"
@@ -41,7 +41,7 @@ IGNORED_PARTS = {"__pycache__", ".git"}
 
 @dataclass(frozen=True)
 class LoadedTask:
-    """A task together with the reference's source text, its pinned cases and the digest of all three."""
+    """Task with the source text of its reference, its pinned cases, and the digest of all three."""
 
     spec: Task
     folder: Path
@@ -52,7 +52,7 @@ class LoadedTask:
 
     @property
     def objection(self) -> str:
-        """Why the audit did not admit the task; empty where it did, and for a task of the registry."""
+        """Reason why the audit did not admit the task; empty if it did, and for a task of the registry."""
         return "" if self.admission is None else self.admission.objection(self.digest)
 
 
@@ -63,17 +63,17 @@ class _Pinned(Strict):
 
 
 def task_folders(root: Path | None = None) -> list[Path]:
-    """Every folder below `root` (default: the registry) that holds a task, in order of their names."""
+    """List every folder below `root` (default: the registry) that holds a task, in order of their names."""
     return sorted(path.parent for path in (root or data_folder("tasks")).glob(f"*/*/{TASK_FILE}"))
 
 
 def task_names() -> list[str]:
-    """Names of all tasks of the registry."""
+    """List the names of all tasks of the registry."""
     return ["/".join(folder.parts[-2:]) for folder in task_folders()]
 
 
 def load_task(name: str) -> LoadedTask:
-    """The task that a user calls `name` (family/op), or the one in a folder of that path.
+    """Load the task that a user calls `name` (family/op), or the one in a folder of that path.
 
     Its reference will be executed, so that a submission must not name a path: see `task_of`. Raises UsageError and
     SpecError.
@@ -84,10 +84,10 @@ def load_task(name: str) -> LoadedTask:
 
 
 def task_of(name: str) -> LoadedTask:
-    """The task that a submission or a record calls `name`: one of the registry, or of KBENCH_TASKS.
+    """Load the task that a submission or a record calls `name`: one of the registry, or of KBENCH_TASKS.
 
-    Never one that lies elsewhere, or with a submission: its author could have put it there. The judge executes a task's
-    reference, which also says what is right. Raises UsageError and SpecError.
+    A task that lies elsewhere, or with a submission, is never loaded: the submission's author could have put it there.
+    The judge executes a task's reference, which also says what is right. Raises UsageError and SpecError.
     """
     if (folder := _trusted_folder(name)) is not None:
         return read_task(folder)
@@ -95,7 +95,7 @@ def task_of(name: str) -> LoadedTask:
 
 
 def _trusted_folder(name: str) -> Path | None:
-    """The folder of a task, where its user has said that tasks are."""
+    """Find the folder of a task where its user has said that tasks are; None if it is not there."""
     family, _, op = name.partition("/")
     is_name = family.isidentifier() and op.isidentifier() and family != _IMPORTED_SUBMISSIONS
     roots = [data_folder("tasks"), *map(Path, filter(None, os.environ.get(TASKS_VARIABLE, "").split(os.pathsep)))]
@@ -123,7 +123,7 @@ def _unknown(name: str) -> UsageError:
 
 
 def read_task(folder: Path) -> LoadedTask:
-    """Read the files of one folder: a task, its reference, and what else is there."""
+    """Read the files of one folder: a task, its reference, its pinned cases and its admission. Raises SpecError."""
     where = str(folder / TASK_FILE)
     text = (folder / TASK_FILE).read_text(encoding="utf-8")
     spec = parse(Task, read_yaml(text, where), where)
@@ -141,7 +141,7 @@ def read_task(folder: Path) -> LoadedTask:
 
 
 def _read_admission(folder: Path) -> Admission | None:
-    """What the audit said of an imported task; None of any other one. Raises SpecError."""
+    """Read the result of the audit of an imported task; None for any other one. Raises SpecError."""
     path = folder / ADMISSION_FILE
     if not path.is_file():
         is_imported = (folder / IMPORTED_FILE).is_file()
@@ -150,7 +150,7 @@ def _read_admission(folder: Path) -> Admission | None:
 
 
 def _read_pinned(task: Task, text: str, where: str) -> tuple[Case, ...]:
-    """The cases of a `regressions.yaml`. Raises SpecError for one that is none of the task's."""
+    """Read the cases of a `regressions.yaml`. Raises SpecError for a case that is none of the task's."""
     cases = parse(_Pinned, read_yaml(text, where), where).cases
     for number, case in enumerate(cases):
         if problem := _unpinnable(task, case):
@@ -167,7 +167,7 @@ def _unpinnable(task: Task, case: Case) -> str | None:
 
 
 def submission_folders(root: Path) -> list[Path]:
-    """Every folder at or below `root` that holds a submission. Links to folders are not followed, however deep."""
+    """List every folder at or below `root` that holds a submission, however deep. Links to folders are not followed."""
     found, left = [], [root]
     while left:
         folder = left.pop()
@@ -181,12 +181,12 @@ def submission_folders(root: Path) -> list[Path]:
 
 
 def baselines_of(task: str) -> list[Path]:
-    """Folders of the published kernels for `task`."""
+    """List the folders of the published kernels for `task`."""
     return submission_folders(data_folder("baselines") / task)
 
 
 def find_submissions(path: Path, task: str | None = None) -> list[Submission]:
-    """The submissions that `path` names: a directory, a tree of them, or one file together with `task`.
+    """Find the submissions that `path` names: a directory, a tree of them, or one file together with `task`.
 
     Raises UsageError when there is none, SpecError when one is malformed.
     """
@@ -202,7 +202,7 @@ def find_submissions(path: Path, task: str | None = None) -> list[Submission]:
 
 
 def read_submission(folder: Path) -> Submission:
-    """Read one submission; nothing of it is executed. Raises SpecError."""
+    """Read one submission without executing any of it. Raises SpecError."""
     try:
         return _read_submission(folder)
     except (OSError, RecursionError) as error:  # such as a link whose target is too long a name

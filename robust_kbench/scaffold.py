@@ -1,4 +1,4 @@
-"""`kbench new`: a submission that passes at once, to be made fast."""
+"""Scaffold of `kbench new`: a submission that passes at once, to be made fast."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from robust_kbench.schema.submission import Submission, usual_symbol
 
 
 def scaffold(task: LoadedTask, language: str, folder: Path) -> list[Path]:
-    """Write a correct submission for `task` into the new or empty `folder`; returns the files.
+    """Write a correct submission for `task` into the new or empty `folder`, and return the files.
 
-    Python starts from the task's own reference; the other languages from a published kernel of the same task.
-    Raises UsageError when the folder is in use or nothing correct to start from exists.
+    Python starts from the task's own reference; the other languages from a published kernel of the same task. Raises
+    UsageError when the folder is in use or nothing correct to start from exists.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder}: already exists and is not empty; choose another directory")

@@ -1,4 +1,4 @@
-"""From the raw samples of a record to speedups with intervals: derived on read, never stored."""
+"""Scores of a record: speedups with intervals from its raw samples, derived on read, never stored."""
 
 from __future__ import annotations
 
@@ -42,38 +42,38 @@ class CaseScore:
 
     @property
     def is_resolved(self) -> bool:
-        """True if it takes at least ten times what the clock of a CUDA device tells apart; else it is not ranked.
+        """True if it takes at least ten times the resolution of a CUDA device's clock; else it is not ranked.
 
-        A processor's clock is the judge's own, and the margin allows for what little it adds.
+        A processor's clock is the judge's own, and the margin allows for the little that it adds.
         """
         return self.resolution_us <= _HANDSHAKE_US or self.medians_us[CANDIDATE] >= RESOLVED * self.resolution_us
 
     @property
     def sessions(self) -> tuple[tuple[float, ...], ...]:
-        """The log ratios against `fastest`, round by round."""
+        """Log ratios against `fastest`, round by round in each session."""
         return tuple(tuple(self.measured.rounds(name, number)) for number, name in enumerate(self.chosen))
 
     @property
     def medians(self) -> list[float]:
-        """Of the log ratios of each session."""
+        """Medians of the log ratios, one for each session."""
         return _medians(self.measured, self.chosen)
 
     @property
     def verdict(self) -> Verdict:
-        """Faster, same, slower, or ambiguous."""
+        """Verdict on the speedup: faster, same, slower, or ambiguous."""
         return self.speedup.verdict(self.margin)
 
     @property
     def over_plain(self) -> Ratio | None:
-        """Against plain PyTorch: its operator or what that stands for, whichever is faster; None without eager."""
+        """Speedup over plain PyTorch: its operator or the decomposition, whichever is faster; None without eager."""
         plain = [self.speedups[name] for name in (EAGER, REFERENCE) if name in self.speedups]
         return min(plain, key=lambda each: each.value) if EAGER in self.speedups else None
 
     @property
     def floor_share(self) -> float | None:
-        """The floor in units of the candidate's median time: 1 would be as fast as the device allows.
+        """Floor in units of the candidate's median time: 1 would be as fast as the device allows.
 
-        None where no floor is known; one of zero says nothing.
+        None where no floor is known; a floor of zero says nothing.
         """
         return self.floor_us / self.medians_us[CANDIDATE] if self.floor_us and self.floor_us > 0 else None
 
@@ -97,19 +97,19 @@ class DtypeScore:
 
     @property
     def speedup(self) -> Ratio:
-        """Against the fastest baseline of each case that counts."""
+        """Speedup over the fastest baseline of each case that counts, as a geometric mean."""
         return statistics.geometric_mean_of(
             [case.speedup for case in self.counted], [case.medians for case in self.counted]
         )
 
     @property
     def margin(self) -> float:
-        """The largest of those cases'."""
+        """Largest margin of the cases that count."""
         return max(case.margin for case in self.counted)
 
     @property
     def verdict(self) -> Verdict:
-        """Of the geometric mean."""
+        """Verdict on the geometric mean of the cases that count."""
         return self.speedup.verdict(self.margin)
 
     @property
@@ -123,19 +123,19 @@ class DtypeScore:
         return "+".join(sorted({name for case in self.cases for name in case.fastest.split("+")}))
 
     def against(self, baseline: str) -> float | None:
-        """Geometric mean against one named baseline, where every case has it."""
+        """Return the geometric mean against one named baseline; None unless every case has it."""
         found = self.ratio_against(baseline)
         return found.value if found else None
 
     def ratio_against(self, baseline: str) -> Ratio | None:
-        """The same with its interval."""
+        """Return the geometric mean against one named baseline with its interval; None unless every case has it."""
         if not all(baseline in case.speedups for case in self.cases):
             return None
         ratios = [case.speedups[baseline] for case in self.cases]
         return statistics.geometric_mean_of(ratios, [case.measured.against[baseline].medians for case in self.cases])
 
     def median_us(self, contestant: str) -> float | None:
-        """Geometric mean over the cases of a contestant's median time."""
+        """Compute the geometric mean over the cases of a contestant's median time; None unless every case has it."""
         times = [case.medians_us[contestant] for case in self.cases if contestant in case.medians_us]
         return geometric_mean(times) if times and len(times) == len(self.cases) else None
 
@@ -147,15 +147,15 @@ class DtypeScore:
 
     @property
     def floor_share(self) -> float | None:
-        """Geometric mean over the cases, where every floor is known."""
+        """Geometric mean of the floor shares of all cases; None unless every floor is known."""
         shares = [case.floor_share for case in self.cases if case.floor_share is not None]
         return geometric_mean(shares) if len(shares) == len(self.cases) else None
 
 
 def score(record: RunRecord, found: Sequence[Measured] | None = None) -> dict[FloatDType, DtypeScore]:
-    """The scores of a record that was timed, by dtype. Raises ValueError where its samples cannot be scored.
+    """Score a record that was timed, by dtype. Raises ValueError where its samples cannot be scored.
 
-    `found` saves time: what `measured` gives for its timings, see `measured_together`.
+    `found` saves time: the result of `measured` for its timings, see `measured_together`.
     """
     found = measured(record.timings) if found is None else found
     noise = _noise(found)
@@ -165,7 +165,7 @@ def score(record: RunRecord, found: Sequence[Measured] | None = None) -> dict[Fl
 
 
 def noise_floor(timings: Sequence[Timing]) -> float | None:
-    """The largest relative difference that eager PyTorch showed from a second worker of itself; None without any."""
+    """Return the largest relative difference of eager PyTorch from a second worker of itself; None without any."""
     return _noise(measured(timings))
 
 
@@ -176,9 +176,9 @@ def _noise(cases: Sequence[Measured]) -> float | None:
 def score_case(timing: Timing, noise: float | None = None) -> CaseScore:
     """Score each session against the baseline that was fastest in all the others.
 
-    A choice and a score from the same samples would favour whichever baseline was lucky, and a choice from one session
-    alone would let an unlucky one flatter the candidate. A single session (tier quick, never ranked) has to do both.
-    `noise`: see `noise_floor`.
+    A choice and a score from the same samples would favour a lucky baseline. A choice from one session alone would let
+    an unlucky one flatter the candidate. A single session (tier quick, never ranked) has to do both. `noise`: see
+    `noise_floor`.
     """
     (found,) = measured([timing])
     return _scored(timing, found, noise)
@@ -209,14 +209,14 @@ def _medians(case: Measured, chosen: Sequence[str]) -> list[float]:
 
 
 def _mixed(case: Measured, chosen: Sequence[str]) -> Ratio:
-    """Of sessions that are not all against the same baseline."""
+    """Return the speedup over sessions that are not all against the same baseline."""
     logs = [log for number, name in enumerate(chosen) for log in case.rounds(name, number)]
     low, _, high = statistics.median_interval(logs)
     return statistics.ratio_of(_medians(case, chosen), (low, high))
 
 
 def _chosen(case: Measured) -> tuple[str, ...]:
-    """For each session the baseline that was fastest in all others; for a single one, in itself."""
+    """Choose for each session the baseline that was fastest in all others; for a single session, in itself."""
     times, count = case.sessions_ns, len(case.counts)
     slowest, first = min((max(times[name]), name) for name in case.baselines)
     if all(slowest < min(times[name]) for name in case.baselines if name != first):
@@ -229,7 +229,10 @@ def _chosen(case: Measured) -> tuple[str, ...]:
 
 
 def resolution_us(timing: Timing) -> float:
-    """Resolution of the judge's clock, in us. On a CUDA device the constant in it differs from worker to worker."""
+    """Return the resolution of the judge's clock, in us.
+
+    On a CUDA device the constant in it differs from worker to worker.
+    """
     sessions = timing.sessions
     if told := [each.clock_resolution_ns for each in sessions if each.clock_resolution_ns is not None]:
         return calibration.resolution_us(len(sessions), middle(told) / 1e3)
@@ -244,5 +247,5 @@ def _margin(noise: float | None, median_us: float, resolution_us: float) -> floa
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive numbers, at least one."""
+    """Compute the geometric mean of positive numbers, at least one."""
     return math.exp(sum(math.log(value) for value in values) / len(values))

@@ -1,4 +1,4 @@
-"""Work in processes of their own, which measure on a part of the machine of their own where there is enough of it."""
+"""Work in several processes, each of which measures on its own part of the machine where that is large enough."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _TERMINATED_S = 5.0
 
 
 def shares_of(device: Device, jobs: int) -> list[Share]:
-    """Of the machine, for processes that measure at once: on a cpu cores, on GPUs one of them and cores.
+    """Return shares of the machine for processes that measure at once: cores, and on GPUs also one GPU each.
 
-    As many as `jobs`, or as there are GPUs. None where there is too little for two: then they have to take turns.
+    There are as many as `jobs`, or fewer where GPUs or cores are fewer. The list is empty where there is too little for
+    two: then they take turns.
     """
     cores = sorted(os.sched_getaffinity(0))
     if device.kind == "cuda":
@@ -42,11 +43,11 @@ def shares_of(device: Device, jobs: int) -> list[Share]:
 def each(
     work: Callable[[Item], Result], items: Sequence[Item], *, jobs: int, shares: Sequence[Share] = ()
 ) -> Iterator[tuple[Item, Result | None]]:
-    """What comes of each item, as it is ready; None where the process that was at it has been killed.
+    """Yield each item with its result, as it is ready; None where the process that was at it has been killed.
 
-    With `shares` there is a process for each of them; without, `jobs` processes, which take turns at measuring, see
-    machine_lock. Another one takes the place of one that was killed. Whoever ends the iteration early, as Ctrl-C does,
-    ends the processes: they would carry out all that is due first.
+    With `shares` there is a process for each of them. Without, `jobs` processes take turns at measuring, see
+    machine_lock. Another process takes the place of one that was killed. Ending the iteration early, as Ctrl-C does,
+    ends the processes, which would otherwise carry out all that is due first.
     """
     yield from each_prepared(lambda item: item, work, items, jobs=jobs, shares=shares)
 
@@ -64,10 +65,10 @@ def each_prepared(
     shares: Sequence[Share] = (),
     begin: Callable[[], None] = _nothing,
 ) -> Generator[tuple[Item, Result | None], None, None]:
-    """The same, of what `prepare` makes of an item in this process.
+    """Do as `each` with the result of `prepare`, which this process computes for each item.
 
-    It does so in a thread, while the processes work, for one item ahead of each of them. Each process calls `begin`
-    before anything else. Who ends the iteration early has to end what `prepare` waits for, too.
+    `prepare` runs in a thread, while the processes work, for one item ahead of each of them. Each process calls `begin`
+    before anything else. A caller that ends the iteration early has to end what `prepare` waits for, too.
     """
     others = set(multiprocessing.active_children())
     with TemporaryDirectory(prefix="kbench-", ignore_cleanup_errors=True) as folder:
@@ -102,7 +103,7 @@ def each_prepared(
 
 
 class _Process:
-    """One process, and another one on the same share when that was killed."""
+    """Process that is replaced by another one on the same share when it is killed."""
 
     def __init__(self, share: Share | None, folder: str, begin: Callable[[], None]) -> None:
         self._initial = (share, folder, begin)
@@ -111,12 +112,15 @@ class _Process:
         self._pool = self._open()
 
     def _open(self) -> ProcessPoolExecutor:
-        """One that is there when something is to be done. Unlike those of multiprocessing.Pool it may have children."""
+        """Open a pool of one process, which starts when something is to be done.
+
+        Unlike the processes of multiprocessing.Pool it may have children.
+        """
         context = multiprocessing.get_context("spawn")  # forked, torch's threads would hang
         return ProcessPoolExecutor(1, context, initializer=_prepare, initargs=self._initial)
 
     def carry_out(self, work: Callable[[Prepared], Result], prepared: Prepared) -> Result | None:
-        """Carry out `work` there; None if the process is killed meanwhile."""
+        """Carry out `work` in the process; None if that is killed meanwhile."""
         try:
             return self._pool.submit(work, prepared).result()
         except BrokenProcessPool:
@@ -127,7 +131,7 @@ class _Process:
             return None
 
     def end(self) -> None:
-        """Begin nothing any more."""
+        """Begin no more work in this process."""
         with self._lock:
             self._is_over = True
             self._pool.shutdown(wait=False, cancel_futures=True)
@@ -138,7 +142,10 @@ class _Process:
 
 
 def end_with_parent() -> None:
-    """A pool of processes does not notice that whoever started it was killed, and would wait for work for ever."""
+    """End this process when its parent does.
+
+    A process of a pool does not notice that its parent was killed, and would wait for work for ever.
+    """
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 
 

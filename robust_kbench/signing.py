@@ -1,8 +1,8 @@
-"""Whether a record is what it was when it was written, and who vouches for it.
+"""Digests and signatures, which show if a record was changed and which host vouches for it.
 
-The digest finds what was changed by accident; who changes a record on purpose makes a new one. The signature is by the
-host that evaluated: it says whose word the record is, and nothing about whether that host can be trusted, which is for
-who reads it to decide (`--trusted`) or to try (`kbench verify`).
+The digest finds changes by accident; a change on purpose makes a new record. The signature is by the host that
+evaluated. It says which host vouches for the record, and nothing about whether that host can be trusted. A reader
+decides that (`--trusted`) or tries it (`kbench verify`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SMALL_ORDER = frozenset(
         "ee" + "ff" * 30 + "7f",
     )
 )
-"""Points of order up to eight, without the sign: for such a key anybody finds signatures of many messages.
+"""Points of order up to eight, without the sign. For such a key anybody finds signatures of many messages.
 
 No key that was generated is among them (Chalkias, Garillot and Nikolaenko 2020, Taming the many EdDSAs, section 3).
 """
@@ -48,26 +48,26 @@ _OF_OTHERS = 0o077
 
 @dataclass(frozen=True)
 class PrivateKey:
-    """An Ed25519 key: the seed of RFC 8032, which no message shows."""
+    """Ed25519 key: the seed of RFC 8032, which no message shows."""
 
     seed: bytes = field(repr=False)
 
     @property
     def public(self) -> str:
-        """The public key, 64 hex digits."""
+        """Public key in 64 hex digits."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return Ed25519PrivateKey.from_private_bytes(self.seed).public_key().public_bytes_raw().hex()
 
     def sign(self, message: bytes) -> str:
-        """128 hex digits."""
+        """Sign `message`, and return the signature in 128 hex digits."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return Ed25519PrivateKey.from_private_bytes(self.seed).sign(message).hex()
 
 
 def is_signed(message: bytes, key: str, value: str) -> bool:
-    """Whether the owner of the public `key` has signed `message`. False, too, for what is no key and no signature."""
+    """Tell if the owner of the public `key` has signed `message`. False also for a malformed key or signature."""
     if not (_KEY.fullmatch(key) and _VALUE.fullmatch(value)) or _is_anybodys(bytes.fromhex(key)):
         return False
     from cryptography.exceptions import InvalidSignature
@@ -85,7 +85,7 @@ def _is_anybodys(key: bytes) -> bool:
 
 
 def digest_of(record: RunRecord) -> str:
-    """Of all that `record` says; its own digest and signature do not count."""
+    """Return the digest of all that `record` says, without its own digest and signature."""
     return _digest(canonical(record, without=set(SEAL)))
 
 
@@ -97,9 +97,9 @@ def _digest(*content: bytes | memoryview) -> str:
 
 
 def seal(record: RunRecord, key: PrivateKey | None = None) -> RunRecord:
-    """`record` as it will be read back from a store, with its digest and, where there is a key, a signature.
+    """Return `record` as it will be read back from a store, with its digest and, if there is a key, a signature.
 
-    Seal last: what a store would cut off a record that is too long is cut off here, and any later change shows.
+    Seal last: content that a store would cut off a record that is too long is cut off here, and any later change shows.
     """
     kept = as_kept(record)
     digest = digest_of(kept)
@@ -108,16 +108,20 @@ def seal(record: RunRecord, key: PrivateKey | None = None) -> RunRecord:
 
 
 class Standing(NamedTuple):
-    """`intact`: whether digest and signature are right, None without any. `signer`: the key of a right signature."""
+    """Standing of a record. `intact`: digest and signature are right; None without any.
+
+    `signer`: the key of a right signature; None without one.
+    """
 
     intact: bool | None
     signer: str | None
 
 
 def standing(record: RunRecord, line: bytes | None = None) -> Standing:
-    """What can be said without running anything again. `line`: that of a store which it was read from; saves time.
+    """Check digest and signature without running anything again.
 
-    It is needed where `record` is but a view (`store.view_line`).
+    `line`: the line of a store that the record was read from. It saves time, and is needed where `record` is only a
+    view (`store.view_line`).
     """
     signature = record.signature
     if not record.digest and signature is None:
@@ -131,12 +135,12 @@ def standing(record: RunRecord, line: bytes | None = None) -> Standing:
 
 
 def whole(record: RunRecord, line: bytes | None) -> RunRecord:
-    """The model itself, where `record` may be but a view of `line`."""
+    """Return the model itself, where `record` may be only a view of `line`."""
     return record if isinstance(record, RunRecord) or line is None else parse_line(line, record.submission)
 
 
 def _stands_in(line: bytes | None, record: RunRecord) -> bool:
-    """Whether `line` is a content of that digest and, behind it, nothing but the seal, which could not be replaced."""
+    """Tell if `line` is the content of the record's digest, followed by nothing but the record's own seal."""
     if line is None:
         return False
     end = seal_of(record)
@@ -145,13 +149,13 @@ def _stands_in(line: bytes | None, record: RunRecord) -> bool:
 
 
 def key_path() -> Path:
-    """Where this user's key lies: `robust-kbench/host.key` in $XDG_CONFIG_HOME, by default ~/.config."""
+    """Return the path of this user's key: `robust-kbench/host.key` in $XDG_CONFIG_HOME, by default ~/.config."""
     config = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     return (config if config.is_absolute() else Path.home() / ".config") / "robust-kbench" / "host.key"
 
 
 def host_key() -> PrivateKey | None:
-    """This user's key, if there is one. Raises SpecError where others may have read it, or it is none."""
+    """Read this user's key; None if there is none. Raises SpecError if others may have read it, or it is malformed."""
     path = key_path()
     try:
         return read_key(path)
@@ -160,7 +164,10 @@ def host_key() -> PrivateKey | None:
 
 
 def read_key(path: Path) -> PrivateKey:
-    """The key in a file. Raises FileNotFoundError, and SpecError where others may have read it, or it is none."""
+    """Read the key in a file.
+
+    Raises FileNotFoundError, and SpecError if others may have read it, or it is malformed.
+    """
     try:
         with path.open("rb") as file:
             mode, content = os.fstat(file.fileno()).st_mode, file.read(_SEED_BYTES * 4)
@@ -179,7 +186,7 @@ def read_key(path: Path) -> PrivateKey:
 
 
 def keygen(path: Path) -> str:
-    """Write a new key that only this user can read; returns the public key. Raises UsageError, and never overwrites."""
+    """Write a new key that only this user can read, and return the public key. Raises UsageError; never overwrites."""
     _check_place(path)
     key = PrivateKey(secrets.token_bytes(_SEED_BYTES))
     public = key.public
@@ -199,7 +206,7 @@ def _privately(path: str, flags: int) -> int:
 
 
 def _check_place(path: Path) -> None:
-    """Raises SpecError where submissions may read."""
+    """Check that submissions cannot read a place. Raises SpecError where they may."""
     real = Path(os.path.realpath(path))
     for folder in readable.paths(own_proc=False, gpu=True):
         if real.is_relative_to(os.path.realpath(folder)):
@@ -208,7 +215,10 @@ def _check_place(path: Path) -> None:
 
 
 def public_keys(texts: Sequence[str]) -> frozenset[str]:
-    """Of keys, 64 hex digits each, and of files with one in each line (# begins a remark). Raises UsageError."""
+    """Return public keys from texts: a key of 64 hex digits, or a file with one in each line (# begins a remark).
+
+    Raises UsageError for any other text.
+    """
     return frozenset(key for text in texts for key in _keys_in(text))
 
 

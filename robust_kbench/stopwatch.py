@@ -1,4 +1,4 @@
-"""Where the wall time of an evaluation goes."""
+"""Wall time of an evaluation, by stage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Stage = Literal["start", "build", "check", "timing", "kernels", "inputs", "judgi
 
 
 class Stopwatch:
-    """Adds up seconds by stage; `kernels`, `inputs` and `judging` lie within `check` and `timing`."""
+    """Sum of seconds by stage; `kernels`, `inputs` and `judging` lie within `check` and `timing`."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
@@ -21,7 +21,7 @@ class Stopwatch:
 
     @contextmanager
     def measure(self, stage: Stage) -> Iterator[None]:
-        """Count the time spent in the block to `stage`."""
+        """Add the time that is spent in the block to `stage`."""
         started = time.perf_counter()
         try:
             yield
@@ -29,10 +29,10 @@ class Stopwatch:
             self.add(stage, time.perf_counter() - started)
 
     def add(self, stage: Stage, seconds: float) -> None:
-        """Count `seconds` to `stage`."""
+        """Add `seconds` to the time of `stage`."""
         self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
 
     def result(self) -> Seconds:
-        """All stages so far, and the total since the stopwatch was made."""
+        """Return the time of all stages so far, and the total since the stopwatch was made."""
         rounded = {stage: round(seconds, 4) for stage, seconds in self._seconds.items()}
         return Seconds(**rounded, total=round(time.perf_counter() - self._started, 4))

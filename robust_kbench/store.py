@@ -25,13 +25,13 @@ _SEAL_BYTES = 400
 def append(path: Path, record: RunRecord) -> None:
     """Add one record and return when it is on disk.
 
-    A writer that was killed in mid-line leaves a torn tail without a newline; the next writer cuts it off.
+    A writer that was killed in mid-line leaves a torn tail without a newline. The next writer cuts it off.
     """
     append_line(path, to_line(record))
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """The same for any line of JSON, which ends with a newline."""
+    """Add any line of JSON that ends with a newline, and return when it is on disk. A torn tail is cut off."""
     with locked(path) as descriptor:
         _cut_torn_tail(descriptor)
         written = os.write(descriptor, line)
@@ -42,7 +42,10 @@ def append_line(path: Path, line: bytes) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[int]:
-    """The file of `path`, open, and no other writer's until it is left; made if there is none. Raises SpecError."""
+    """Open the file of `path`, and lock out other writers until it is left.
+
+    A missing file is made. Raises SpecError.
+    """
     while True:
         descriptor = _opened(path)
         try:
@@ -70,7 +73,10 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def replace(path: Path, lines: Iterable[bytes]) -> None:
-    """Put `lines` in the place of all that `path` holds, or change nothing. For who has it `locked`, and no link."""
+    """Put `lines` in the place of all that `path` holds, or change nothing.
+
+    The caller must have it `locked`, and it must not be a link.
+    """
     temporary = path.with_name(f".{path.name}.new")
     try:
         with temporary.open("wb") as file:
@@ -86,9 +92,10 @@ def replace(path: Path, lines: Iterable[bytes]) -> None:
 
 
 def to_line(record: RunRecord) -> bytes:
-    """The record as one line of JSON. Raises HarnessError when it exceeds the limit of the format.
+    """Return the record as one line of JSON. Raises HarnessError when it exceeds the limit of the format.
 
-    One with a digest is written as it was digested, so that who reads it can check the line instead of writing it anew.
+    A record with a digest is written as it was digested, so that a reader can check the line instead of writing it
+    anew.
     """
     if not record.digest:
         return _fitting(record, MAX_RECORD_BYTES)
@@ -99,27 +106,30 @@ def to_line(record: RunRecord) -> bytes:
 
 
 def seal_of(record: RunRecord) -> bytes:
-    """How the line of a record with a digest ends."""
+    """Return the end of the line of a record with a digest."""
     signature = record.signature
     signed = {"signature": {"key": signature.key, "value": signature.value}} if signature else {}
     return b"," + compact({"digest": record.digest, **signed})[1:]
 
 
 def as_kept(record: RunRecord) -> RunRecord:
-    """As a store would give it back, without digest and signature, for which there is room."""
+    """Return `record` as a store would give it back, without digest and signature, for which there is room."""
     bare = record.model_copy(update={"digest": "", "signature": None})
     return parse_line(_fitting(bare, MAX_RECORD_BYTES - _SEAL_BYTES), record.submission)
 
 
 def as_json(record: RunRecord) -> dict[str, Any]:
-    """With all keys, but those of cases and of the seal that hold nothing."""
+    """Return all keys of the record, except empty ones of cases and of the seal."""
     data = record.model_dump(mode="json")
     cases = [{key: value for key, value in case.items() if value not in ("", None)} for case in data["cases"]]
     return {key: value for key, value in {**data, "cases": cases}.items() if value or key not in SEAL}
 
 
 def _fitting(record: RunRecord, most_bytes: int) -> bytes:
-    """One line. A submission words its own failures, so that reasons and its log give way before the record does."""
+    """Return one line of at most `most_bytes`. Raises HarnessError if it would be longer.
+
+    A submission words its own failures, so reasons and its log are shortened before the record is refused.
+    """
     line = as_json(record)
     for limit in (None, *_REASON_BYTES):
         if limit is not None:
@@ -138,7 +148,10 @@ def _shorten(line: dict[str, Any], reason_bytes: int) -> None:
 
 
 def read(path: Path) -> Iterator[RunRecord]:
-    """All records of a store, oldest first; a torn last line is not a record. Raises SpecError for a broken line."""
+    """Yield all records of a store, oldest first.
+
+    A torn last line is not a record. Raises SpecError for a broken line.
+    """
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -149,7 +162,7 @@ def read(path: Path) -> Iterator[RunRecord]:
 
 
 def parse_line(line: bytes, where: str) -> RunRecord:
-    """The record of one line. Raises SpecError, which begins with `where`."""
+    """Parse the record of one line. Raises SpecError, which begins with `where`."""
     try:
         return RunRecord.model_validate_json(line)
     except ValidationError:
@@ -157,7 +170,7 @@ def parse_line(line: bytes, where: str) -> RunRecord:
 
 
 def view_line(line: bytes, where: str) -> RunRecord:
-    """The same for reading alone, in a third of the time: what comes back has no method of a model, see `views`."""
+    """Parse a line for reading alone, in a third of the time. The result has no method of a model, see `views`."""
     try:
         return _reader()(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What an agent has tried: a tree that only grows, and the views of it that selectors and prompts are made from."""
+"""Tree of the candidates that an agent has tried, which only grows, with its views for selectors and prompts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ ROOT = "root"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel that was proposed, and where it comes from.
+    """Kernel that an agent proposed, with its origin.
 
-    `parents` were expanded to get it, the first of them is its place in the tree; `context` are all that were shown.
-    `notes` hold what roles wrote on the way (a plan, a summary), by role. `calls` are ids in the journal. The root may
-    be the task's reference, which is right and is no kernel. `plan_problem` is where an anchored plan leaves its form;
-    it decides nothing.
+    `parents` were expanded to get it; the first one is its place in the tree. `context` names all candidates that the
+    prompts showed. `notes` hold the texts that roles wrote on the way (a plan, a summary), by role. `calls` are ids in
+    the journal. The root may be the task's reference, which is right and is no kernel. `plan_problem` tells where an
+    anchored plan leaves its form; it decides nothing.
     """
 
     id: str
@@ -36,11 +36,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Judged:
-    """What the evaluator said of a candidate on public cases. A language model has no say in it.
+    """Verdict of the evaluator on a candidate, from public cases. A language model has no say in it.
 
-    `stage` is where it ended: parse, compile, run, correct, guard, or time, which it reaches only if it is right.
-    `speedup` is against eager PyTorch, with its interval; `median_us` the geometric mean over timed cases, and `timed`
-    names these.
+    `stage` is where the judging ended: parse, compile, run, correct, guard, time or harness. A candidate reaches time
+    only if it is right; harness is a failure of the evaluator. `speedup` is against eager PyTorch, with its interval
+    from `low` to `high`. `median_us` is the geometric mean over the timed cases, and `timed` names these.
     """
 
     stage: str
@@ -54,39 +54,39 @@ class Judged:
     findings: tuple[str, ...] = ()
     timed: tuple[str, ...] = ()
     is_ours: bool = False
-    """The failure is the evaluator's own."""
+    """True if the failure is the evaluator's own."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A candidate with its verdict."""
+    """Candidate of the archive with its verdict."""
 
     candidate: Candidate
     judged: Judged
 
     @property
     def id(self) -> str:
-        """The candidate's."""
+        """Identifier of the candidate in the archive."""
         return self.candidate.id
 
     @property
     def is_right(self) -> bool:
-        """Whether the evaluator found nothing wrong with it."""
+        """True if the evaluator found nothing wrong with the candidate."""
         return self.judged.is_right
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it could be submitted: right, and not the reference."""
+        """True if the candidate could be submitted: it is right, and it is not the reference."""
         return self.is_right and not self.candidate.is_reference
 
     @property
     def speedup(self) -> float:
-        """0 for what is not right, so that it is never better than anything that is."""
+        """Speedup over eager PyTorch; 0 if the candidate is not right, so that it never beats one that is."""
         return self.judged.speedup if self.is_right else 0.0
 
 
 class Archive:
-    """All candidates of a run in the order in which they were judged. The first one is the root."""
+    """Candidates of a run in the order in which they were judged. The first one is the root."""
 
     def __init__(self, root: Node, *, population: int = 5) -> None:
         self._nodes: dict[str, Node] = {root.id: root}
@@ -102,7 +102,7 @@ class Archive:
         return self._nodes[identity]
 
     def add(self, node: Node) -> None:
-        """One more. Raises ValueError when it is known already, or a parent is not."""
+        """Add a judged candidate. Raises ValueError if it is known already, has no parents or an unknown parent."""
         if node.id in self._nodes:
             raise ValueError(f"candidate {node.id} was judged before")
         if not node.candidate.parents or any(parent not in self._nodes for parent in node.candidate.parents):
@@ -111,50 +111,50 @@ class Archive:
 
     @property
     def root(self) -> Node:
-        """What the run started from."""
+        """Candidate that the run started from."""
         return next(iter(self._nodes.values()))
 
     def newest_first(self) -> Iterator[Node]:
-        """All, the latest first."""
+        """Return all candidates, the latest first."""
         return reversed(self._nodes.values())
 
     @property
     def last(self) -> Node:
-        """The one that was judged last."""
+        """Candidate that was judged last in this run."""
         return next(self.newest_first())
 
     @property
     def best(self) -> Node:
-        """The fastest kernel; the root where there is none."""
+        """Fastest kernel of the run; the root where there is no kernel."""
         return next(iter(self.top(1)), self.root)
 
     def top(self, count: int, island: int | None = None) -> list[Node]:
-        """The fastest kernels, the fastest first; the older one first where two are equal."""
+        """Return the fastest kernels, the fastest first; of two equal ones, the older comes first."""
         kernels = [node for node in self if node.is_kernel and _lives_on(node, island)]
         return sorted(kernels, key=lambda node: -node.speedup)[:count]
 
     def population(self) -> list[Node]:
-        """The elite, and the latest failures where it is not full."""
+        """Return the elite, followed by the latest failures where the elite does not fill the population."""
         elite = self.top(self._size)
         failures = [node for node in self.newest_first() if not node.is_right]
         return elite + failures[: self._size - len(elite)]
 
     def elite(self) -> list[Node]:
-        """The kernels of the population; the root where there is none."""
+        """Return the kernels of the population, or the root where there is no kernel."""
         return self.top(self._size) or [self.root]
 
     def children(self, node: Node) -> list[Node]:
-        """Those that came from it, the oldest first."""
+        """Return the candidates whose first parent is `node`, the oldest first."""
         return [other for other in self if other.candidate.parents[:1] == (node.id,)]
 
     def siblings(self, node: Node) -> list[Node]:
-        """The other children of its parent."""
+        """Return the other children of the node's first parent."""
         return [
             other for parent in node.candidate.parents[:1] for other in self.children(self[parent]) if other != node
         ]
 
     def cousins(self, node: Node) -> list[Node]:
-        """The children of its siblings."""
+        """Return the children of the node's siblings."""
         return [child for sibling in self.siblings(node) for child in self.children(sibling)]
 
 

@@ -1,6 +1,6 @@
-"""What every prompt of a run says first: the task's contract, and what the kernel runs on.
+"""Text that every prompt of a run begins with: the task's contract, and the hardware that the kernel runs on.
 
-All of it is public, and the same whenever it is asked for on a machine: no clock, no temperature, no seed.
+All of it is public. It is the same whenever it is made on a machine: it has no clock, no temperature and no seed.
 """
 
 from __future__ import annotations
@@ -56,23 +56,23 @@ _KEPT_FACTS = (
     "device", "architecture", "last_level_cache", "memory", "capability", "sm_clock_max", "memory_clock_max",
     "driver", "torch", "triton",
 )  # fmt: skip
-"""Of all facts about machine and device those that a kernel is written for; clocks and temperatures change."""
+"""Facts about machine and device that a kernel is written for, without the clocks and temperatures that change."""
 _VECTORS = ("sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512_bf16", "avx512_fp16", "amx_tile", "asimd", "sve")
 _CPU_FLAGS = Path("/proc/cpuinfo")
 
 
 def brief_for(task: LoadedTask, form: Form, device: Device) -> Brief:
-    """For candidates of this form on this device."""
+    """Return the brief for candidates of this form on this device."""
     return Brief(_contract(task, form, device.kind), _hardware(form, device), _FENCES[form.language], HINTS)
 
 
 def write(brief: Brief, file: Path) -> None:
-    """For who resumes the run, or looks at it elsewhere."""
+    """Write the brief to a file, for a process that resumes the run or reads it elsewhere."""
     file.write_text(json.dumps(asdict(brief), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read(file: Path) -> Brief:
-    """Raises SpecError."""
+    """Read a brief that `write` has written. Raises SpecError for a missing or broken file."""
     try:
         data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         texts = {name: data[name] for name in ("task", "hardware", "fence")}
@@ -140,7 +140,7 @@ def _tensor(name: str, tensor: Input | Output) -> str:
 
 
 def _range(tensor: Input | Output) -> str:
-    """What is known of an index's values."""
+    """Describe the known range of an index's values; empty for any other tensor."""
     if not isinstance(tensor, Input) or tensor.below is None:
         return ""
     if tensor.offsets:
@@ -153,7 +153,7 @@ def _binding(axes: Mapping[str, int]) -> str:
 
 
 def _details(task: LoadedTask, form: Form) -> Iterator[str]:
-    """What one calling convention needs besides."""
+    """Yield the details of the calling convention, then the other source files beside the entry file."""
     start = form.start
     if start.abi == "c":
         yield fenced(f"{signature.declaration(task.spec, form.language, start.symbol)};", _FENCES[form.language])

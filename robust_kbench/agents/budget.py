@@ -1,4 +1,4 @@
-"""What a run may spend, and what it has spent. Nothing is begun that might exceed a limit."""
+"""Budget of a run: its limits, and the amounts spent of them. No step begins that might exceed a limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robust_kbench.schema.documents import Strict
 
 
 class Limits(Strict):
-    """Of one run. Only `evaluations` has a default in every preset; the others are unlimited unless they are given."""
+    """Limits of one run. Every preset sets `evaluations`; the others are unlimited unless they are given."""
 
     evaluations: int = Field(ge=1, description="candidates that are judged, failures and repetitions included")
     calls: int | None = Field(default=None, ge=1, description="requests to language models")
@@ -21,12 +21,12 @@ class Limits(Strict):
 
     @property
     def bound_calls(self) -> bool:
-        """Whether some call may be one too many, so that calls have to wait for each other."""
+        """True if some call might exceed a limit, so that calls have to wait for each other."""
         return (self.calls, self.tokens, self.usd) != (None, None, None)
 
 
 def parse_limits(text: str, usual: Limits) -> Limits:
-    """`evals=45,usd=3`: the limits of a preset, changed. Raises UsageError."""
+    """Return a preset's limits with the changes in `text`, such as `evals=45,usd=3`. Raises UsageError."""
     names = {"evals": "evaluations", "evaluations": "evaluations", "calls": "calls", "tokens": "tokens", "usd": "usd"}
     changed: dict[str, float] = {}
     for part in filter(None, text.split(",")):
@@ -45,29 +45,32 @@ def parse_limits(text: str, usual: Limits) -> Limits:
 
 
 class OutOfBudget(Exception):
-    """The next step might cost more than is left."""
+    """Error raised when the next step might cost more than is left."""
 
 
 @dataclass
 class Spent:
-    """So far."""
+    """Amounts that a run has spent so far."""
 
     evaluations: int = 0
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     usd: float | None = 0.0
-    """None as soon as one call has no known price."""
+    """Cost in US dollars; None as soon as one call has no known price."""
     untold_tokens: int = 0
-    """At most: of answers whose provider told no counts, and of questions without an answer. They count for limits."""
+    """Upper bound on tokens without a count, which count for the limits.
+
+    They belong to answers whose provider told no counts, and to questions without an answer.
+    """
 
     @property
     def tokens(self) -> int:
-        """Of prompts and answers."""
+        """Number of tokens of prompts and answers together."""
         return self.input_tokens + self.output_tokens
 
     def add_call(self, input_tokens: int, output_tokens: int, usd: float | None, *, untold_tokens: int = 0) -> None:
-        """One more answer, or none."""
+        """Add one more call, with or without an answer, to the amounts spent."""
         self.calls += 1
         self.untold_tokens += untold_tokens
         self.input_tokens += input_tokens
@@ -77,25 +80,25 @@ class Spent:
 
 @dataclass
 class Budget:
-    """Limits, and what is spent of them."""
+    """Limits of a run, and the amounts spent of them."""
 
     limits: Limits
     spent: Spent
 
     @property
     def evaluations_left(self) -> int:
-        """Candidates that may still be judged."""
+        """Number of candidates that may still be judged."""
         return self.limits.evaluations - self.spent.evaluations
 
     @property
     def calls_left(self) -> float:
-        """Requests that may still be made."""
+        """Number of requests that may still be made; infinite without a limit."""
         return math.inf if self.limits.calls is None else self.limits.calls - self.spent.calls
 
     def reserve(self, most_tokens: int, most_usd: float | None) -> None:
-        """Raises OutOfBudget unless a call that costs as much stays within the limits.
+        """Check that a call with these costs stays within the limits. Raises OutOfBudget otherwise.
 
-        A price that nobody knows fits no limit in dollars.
+        An unknown price, of this call or an earlier one, fits no limit in dollars.
         """
         if self.calls_left < 1:
             raise OutOfBudget("calls")

@@ -1,7 +1,7 @@
-"""Many runs beside each other: a row for each agent and model, with 95 % intervals by bootstrap over tasks and seeds.
+"""Comparison of runs: a row for each agent and model, with 95 % intervals by bootstrap over tasks and seeds.
 
-What is drawn again are pairs of a task and a seed, as if runs of one task were independent: with few tasks the
-intervals are too narrow for a statement about other tasks. Runs by another release, on another machine, at another
+The bootstrap draws pairs of a task and a seed, as if runs of one task were independent. With few tasks, the intervals
+are therefore too narrow for a statement about other tasks. Runs by another release, on another machine, at another
 budget, from another kind of start or judged at another tier share neither a row nor a table. The order of the runs
 means nothing.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Measure = Callable[[Summary], float | None]
 TERMS = ("hardware", "tier", "harness", "start", "budget")
-"""What has to be equal for a comparison."""
+"""Columns that have to be equal for a comparison."""
 _WHO = ("agent", "agent_digest", "llm")
 _RESAMPLES = 4000
 _SEED = 0
@@ -54,7 +54,7 @@ _SHARES: dict[str, Measure] = {
     "plan_rate": lambda run: run.plan_rate,
     "repair_rate": lambda run: run.repair_rate,
 }
-"""Averaged over runs. `fast_1_of_all`: as fast as the fastest baseline, torch.compile among them."""
+"""Measures averaged over runs. `fast_1_of_all`: as fast as the fastest baseline, torch.compile among them."""
 _RATIOS: dict[str, Measure] = {
     "geomean": _final,
     "geomean_as_one": lambda run: _final(run) or 1.0,
@@ -63,7 +63,7 @@ _RATIOS: dict[str, Measure] = {
     "area": lambda run: run.area["evaluations"],
     "gap": lambda run: run.gap,
 }
-"""Averaged in logarithms. `as_one`: who has no kernel that passes keeps what there was."""
+"""Measures averaged in logarithms. `as_one`: a run without a passing kernel changes nothing and counts as 1."""
 _MEDIANS: dict[str, Measure] = {"median": _final, "median_as_one": lambda run: _final(run) or 1.0}
 _COSTS: dict[str, Measure] = {
     "evaluations": lambda run: run.evaluations,
@@ -71,11 +71,11 @@ _COSTS: dict[str, Measure] = {
     "tokens": lambda run: run.input_tokens + run.output_tokens,
     "usd": lambda run: run.usd,
 }
-"""Averaged over runs; empty where one of them does not know."""
+"""Measures averaged over runs; empty where one of the runs does not know its value."""
 
 
 def aggregate(summaries: Iterable[Summary]) -> pd.DataFrame:
-    """A row for each agent, model and terms; empty where a figure does not exist.
+    """Return a row for each agent, model and terms; a cell is empty where its figure does not exist.
 
     Runs that did not end by their budget, or were not judged in the end, are counted as `not_counted` and nowhere else.
     """
@@ -94,7 +94,7 @@ def _who(run: Summary) -> tuple[str, ...]:
 
 
 def _promised(run: Summary) -> tuple[str, ...]:
-    """The terms that a run has before it is judged in the end."""
+    """Return the terms that a run has before it is judged in the end."""
     return (run.harness, run.start, run.budget, run.device)
 
 
@@ -107,7 +107,10 @@ def _machines(runs: Iterable[Summary]) -> dict[tuple[str, ...], set[tuple[str, s
 
 
 def _terms(run: Summary, machines: dict[tuple[str, ...], set[tuple[str, str]]]) -> tuple[str, ...]:
-    """A run that had nothing to judge in the end belongs to the others of its terms, if these had one machine."""
+    """Return the terms of a run, for its place in a table.
+
+    A run with nothing to judge in the end gets hardware and tier of the other runs of its terms, if these agree.
+    """
     others = machines.get(_promised(run), set())
     hardware, tier = next(iter(others)) if not run.hardware and len(others) == 1 else (run.hardware, run.tier)
     return (hardware, tier, run.harness, run.start, run.budget)
@@ -142,7 +145,10 @@ def _figures(runs: Sequence[Summary]) -> Row:
 
 
 def _with_interval(name: str, values: Sequence[float], statistic: Callable[[Any], Any]) -> Row:
-    """A figure, and the middle 95 % of what comes of drawing as many again with replacement; none of a single value."""
+    """Return a figure and its 95 % interval by bootstrap, each None where it does not exist.
+
+    Each resample draws as many values with replacement. A single value has no interval.
+    """
     import numpy as np
 
     row: Row = {name: None, f"{name}_low": None, f"{name}_high": None}
@@ -157,9 +163,9 @@ def _with_interval(name: str, values: Sequence[float], statistic: Callable[[Any]
 
 
 def mean_intervals(values: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-    """Of the mean over runs at each of some points, what `aggregate` gives of one figure.
+    """Return the intervals of the mean over runs at each of some points, as `aggregate` gives them for one figure.
 
-    `values`: for each run its value at every point; at least two runs.
+    `values` holds for each run its value at every point, for at least two runs.
     """
     import numpy as np
 
@@ -177,7 +183,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def to_markdown(frame: pd.DataFrame) -> str:
-    """A table for each set of terms, the agents in order of their names."""
+    """Format a table for each set of terms, with the agents in order of their names."""
     rows = [
         {str(name): None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
         for row in frame.to_dict("records")
@@ -234,7 +240,7 @@ def _times(row: Row, name: str) -> str:
 
 
 def verifiers_to_markdown(summaries: Iterable[Summary]) -> str:
-    """The verifiers of each agent and model, over all of its runs; empty where there are none."""
+    """Format a table of the verifiers of each agent and model, over all of its runs; empty without verifiers."""
     found: dict[tuple[str, str, str], Confusion] = {}
     for run in summaries:
         for role, confusion in run.verifiers.items():
@@ -259,6 +265,6 @@ def _verifier(agent: str, llm: str, role: str, each: Confusion) -> str:
 
 
 def quoted(text: str) -> str:
-    """`text` as code, where a page finds no markup. What would end the code, or a cell, is replaced."""
+    """Return `text` as code, free of markup. Characters that would end the code, or a cell, are replaced."""
     code = shown(text).translate(_ENDS_CODE).strip()
     return f"`{code}`" if code else ""

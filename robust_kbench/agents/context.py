@@ -1,4 +1,4 @@
-"""What a role is shown: sections of a prompt, made from the archive, each with the ids of the candidates in it."""
+"""Sections of a prompt, made from the archive for a role, each with the ids of the candidates in it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[^\n\t\x20-\x7e\u00a0-\uffff]")
 
 @dataclass(frozen=True)
 class Brief:
-    """What is the same in all prompts of a run.
+    """Text that is the same in all prompts of a run.
 
-    `task` is the contract with the reference, `hardware` what the kernel runs on, `fence` the name of the language
-    behind three backticks, and `hints` general ideas to draw from.
+    `task` is the contract with the reference. `hardware` describes the machine that the kernel runs on. `fence` is the
+    name of the language behind three backticks, and `hints` are general ideas to draw from.
     """
 
     task: str
@@ -30,7 +30,7 @@ class Brief:
 
 @dataclass(frozen=True)
 class Block:
-    """A section as text. `shown` are candidates whose code or result is in it."""
+    """Section of a prompt as text. `shown` names the candidates whose code or result is in it."""
 
     title: str
     text: str
@@ -39,7 +39,7 @@ class Block:
 
 @dataclass(frozen=True)
 class View:
-    """All that a section may be made from."""
+    """Material that a section of a prompt may be made from."""
 
     brief: Brief
     archive: Archive
@@ -49,12 +49,12 @@ class View:
 
 
 def blocks(sections: Sequence[Section], view: View) -> list[Block]:
-    """The sections in their order, without those that have nothing to show."""
+    """Return the sections as blocks in their order, without empty ones."""
     return [block for section in sections for block in _SECTIONS[section.name](view, section.count) if block.text]
 
 
 def note(role: str, text: str) -> Block:
-    """What an earlier role has written, as a section, between fences that it cannot close."""
+    """Return the text of an earlier role as a section, between fences that it cannot close."""
     said = quoted(text, 8 * _MAX_LOG)
     return Block(f"Note of the role {role}", fenced(said) if said else "")
 
@@ -64,7 +64,7 @@ def _several(title: str, nodes: Sequence[Node], view: View) -> list[Block]:
 
 
 def _whole(title: str, node: Node, view: View) -> Block:
-    """A candidate with its result, its idea and its code."""
+    """Return a candidate as a block with its result, its idea and its code."""
     lines = [f"name: {one_line(node.candidate.name) or node.id}", result(node)]
     if node.candidate.thought:
         lines.append(f"idea: {one_line(node.candidate.thought)}")
@@ -76,29 +76,29 @@ def _bare(title: str, node: Node, view: View) -> Block:
 
 
 def code(node: Node, view: View) -> str:
-    """Its code between fences that it cannot close."""
+    """Return the code of a node between fences that it cannot close."""
     return fenced(node.candidate.code, "python" if node.candidate.is_reference else view.brief.fence)
 
 
 def fenced(text: str, language: str = "") -> str:
-    """`text` as a block. What was written by others must not end it, or it could give instructions."""
+    """Return `text` between fences that it cannot close. Otherwise text of others could give instructions."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
 def quoted(text: str, limit: int = _MAX_LOG) -> str:
-    """The end of what a submission, a compiler or a model has said, in one block, without control characters."""
+    """Return the end of a text by a submission, a compiler or a model, without control characters."""
     return _CONTROL.sub("", text)[-limit:].strip()
 
 
 def one_line(text: str) -> str:
-    """What a model has said, so that it begins no section of its own."""
+    """Return a model's text as one line, so that it begins no section of its own."""
     return " ".join(quoted(text).split())
 
 
 def result(node: Node) -> str:
-    """One line, and for a failure the end of what was said about it."""
+    """Describe the result of a node in one line; for a failure, add the end of its log."""
     judged = node.judged
     if node.candidate.is_reference:
         return "result: the reference; 1.00 times the speed of eager PyTorch"

@@ -1,12 +1,12 @@
-"""A run as a folder: begun, carried out or resumed, judged in the end on cases that nobody knew, and looked at again.
+"""Run of an agent in a folder: begin it, carry it out or resume it, judge it in the end, and look at it again.
 
-    run.yaml       what was asked for           journal.jsonl  calls, silences and verdicts, see journal
+    run.yaml       the request of the run       journal.jsonl  calls, silences and verdicts, see journal
     start/         the starting kernel          best/          the best kernel, if it is not the start
-    brief.json     what all prompts say first   lineage.json   every candidate, and where it comes from
-    prices.json    what tokens cost             final.jsonl    the records of the final judging
+    brief.json     the start of all prompts     lineage.json   every candidate with its origin
+    prices.json    the prices of tokens         final.jsonl    the records of the final judging
 
-Whatever is known of a run is made from these files again, see `replayed`. So a run that was killed at any moment and
-resumed is the run that it would have been.
+The final judging is on cases that were unknown during the search. All facts about a run are made from these files
+again, see `replayed`. So a run that was killed at any moment and resumed is the run that it would have been.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from robust_kbench.schema.task import DeviceKind
 from robust_kbench.version import __version__
 
 RUN, START, BEST, FINAL = "run.yaml", "start", "best", "final.jsonl"
-"""START and BEST are also the names of the submissions in the records of the final judging."""
+"""Names in the folder. START and BEST also name the submissions in the records of the final judging."""
 _BRIEF, _PRICES, _LINEAGE = "brief.json", "prices.json", "lineage.json"
 _BEFORE_A_RUN = {START, f".{START}.new", _BRIEF, _PRICES, f".{RUN}"}
 _REFERENCE = Judged("time", True, 1.0, 1.0, 1.0)
@@ -53,11 +53,11 @@ Observe = Callable[[Node, Budget], None]
 
 
 def unobserved(node: Node, budget: Budget) -> None:
-    """For who wants to see nothing of a search."""
+    """Ignore the progress of a search: the observer of a caller that wants to see nothing."""
 
 
 class RunFile(Strict):
-    """What was asked for; enough to go on without any option."""
+    """Request of a run, complete enough to resume the run without any option."""
 
     schema_version: Literal[1] = 1
     task: str
@@ -77,10 +77,12 @@ class RunFile(Strict):
 
 @dataclass(frozen=True)
 class Evolved:
-    """What a run has come to. `spent` is what it had spent when each candidate came into the archive, in its order.
+    """State of a run, as its files tell it.
 
-    `final` has records of the submissions `best` and, unless the run started from the reference, `start`; none while
-    the run is not over, or when nothing is better than the start. `hardware`: what the models were told of that.
+    `spent` holds the amounts that were spent when each candidate came into the archive, in its order. `final` has
+    records of the submissions `best` and, unless the run started from the reference, `start`. It is empty while the run
+    is not over, or when nothing is better than the start. `hardware` is the description of the hardware that the models
+    got.
     """
 
     file: RunFile
@@ -92,13 +94,13 @@ class Evolved:
 
     @property
     def is_judged_elsewhere(self) -> bool:
-        """Whether the final judging was on another machine than the search, or beside another PyTorch."""
+        """True if the final judging was on another machine than the search, or beside another PyTorch."""
         told = dict(line.removeprefix("- ").split(": ", 1) for line in self.hardware.splitlines() if ": " in line)
         return any(each.environment.get(name, fact) != fact for each in self.final for name, fact in told.items())
 
     @property
     def winner(self) -> Node | None:
-        """The best kernel; None where nothing right is faster than the start."""
+        """Best kernel of the run; None where nothing right is faster than the start."""
         return _winner(self.outcome.archive)
 
 
@@ -115,10 +117,10 @@ def asked_for(
     tier: Tier = "full",
     jobs: int = 1,
 ) -> RunFile:
-    """A new run, by this kbench, of which nothing is written yet. `start`: None for a run from the reference.
+    """Return the request of a new run by this kbench; nothing is written yet.
 
-    `language`: of kernels made from the reference; default: the usual one of the device. `public_seed`: of the cases
-    of the search; default: `seed`.
+    `start` is None for a run from the reference. `language` is that of kernels made from the reference; default: the
+    usual one of the device. `public_seed` is that of the cases of the search; default: `seed`.
     """
     return RunFile(
         task=task,
@@ -138,14 +140,14 @@ def asked_for(
 
 
 def clear(folder: Path) -> None:
-    """Of what a killed `begin` had written before there was a run. Whatever else is there stays."""
+    """Remove the files of a `begin` that was killed before there was a run. A folder with other files stays."""
     there = {place.name for place in folder.iterdir()} if folder.is_dir() else set()
     if there and there <= _BEFORE_A_RUN:
         shutil.rmtree(folder)
 
 
 def begin(folder: Path, file: RunFile, start: Submission | None, *, price_file: Path | None = None) -> None:
-    """Write down what is to be done. `start`: None for a run from the reference. Raises UsageError and SpecError.
+    """Write the files of a new run. `start` is None for a run from the reference. Raises UsageError and SpecError.
 
     The device is resolved: `auto` is `cuda` or `cpu` from now on.
     """
@@ -173,7 +175,7 @@ def begin(folder: Path, file: RunFile, start: Submission | None, *, price_file: 
 
 
 def read(folder: Path) -> RunFile:
-    """What was asked for. Raises UsageError where there is no run, and SpecError."""
+    """Read the request of a run. Raises UsageError where there is no run, and SpecError for a broken file."""
     where = folder / RUN
     try:
         text = where.read_text(encoding="utf-8", errors="replace")
@@ -201,9 +203,9 @@ def search(
     providers: Mapping[str, Provider] | None = None,
     shared: Path | None = None,
 ) -> Evolved:
-    """Let the agent search until its budget is spent, or go on with that. What has ended is not done again.
+    """Let the agent search until its budget is spent, or resume the search. Finished steps are not done again.
 
-    `providers`: who answers instead of those that the run names, by the model's name in requests. `shared`: a folder
+    `providers` answer instead of the ones that the run names, by the model's name in requests. `shared` is a folder
     where other runs keep verdicts. Raises UsageError, SpecError, and HarnessError when the start could not be judged.
     """
     file = read(folder)
@@ -216,11 +218,12 @@ def search(
 
 
 def conclude(folder: Path, *, tier: Tier | None = None, shared: Path | None = None) -> Evolved:
-    """Judge what was found, and the start beside it, in new processes on cases of seeds that are drawn only now.
+    """Judge the best kernel, and the start beside it, in new processes on cases of seeds that are drawn only now.
 
-    On this machine, be it another one than that of the search: its own figures are compared with nothing of there.
-    `tier`: where it is not the run's own. `shared`: a folder where other runs keep records. A run that ended because
-    nobody answered is not judged in the end: it can be resumed. Raises HarnessError when the end could not be judged.
+    The judging is on this machine, which may be another one than that of the search. Its figures are compared with no
+    figures of the search. `tier` replaces the run's own. `shared` is a folder where other runs keep records. A run that
+    ended because no model answered is not judged in the end: it can be resumed. Raises HarnessError when the final
+    judging failed.
     """
     with Journal(folder / JOURNAL):  # nobody else may go on with it meanwhile
         evolved = replayed(folder)
@@ -232,7 +235,7 @@ def conclude(folder: Path, *, tier: Tier | None = None, shared: Path | None = No
 
 
 def finalists(folder: Path) -> dict[str, Submission]:
-    """Whom the final judging is about, and has no record of yet; nobody while the run is not over."""
+    """Return the submissions that the final judging has no record of yet; empty while the run is not over."""
     evolved = replayed(folder)
     if evolved.outcome.stop != "budget" or (folder / FINAL).exists():
         return {}
@@ -240,13 +243,13 @@ def finalists(folder: Path) -> dict[str, Submission]:
 
 
 def judge_finalist(folder: Path, name: str, *, shared: Path) -> None:
-    """Judge one of the `finalists` now, for all runs that look into `shared`, where `conclude` finds it."""
+    """Judge one of the `finalists` now, for all runs that read `shared`; `conclude` finds the record there."""
     file = read(folder)
     finals.judge_for_all(read_submission(folder / name), file.device, file.tier, _among(shared, folder, file))
 
 
 def replayed(folder: Path) -> Evolved:
-    """The run as far as its files tell. Asks nobody, judges nothing and writes nothing, also while the run goes on.
+    """Return the run as far as its files tell. Nothing is asked, judged or written, also while the run goes on.
 
     Raises UsageError for a run of a release whose loop went another way, and SpecError.
     """
@@ -278,11 +281,11 @@ def replayed(folder: Path) -> Evolved:
 
 
 class _Gap(Exception):
-    """The journal does not go any further."""
+    """Error raised when the journal does not go any further."""
 
 
 class _Nobody:
-    """Whom a journal that is only read has instead of a model."""
+    """Provider for a journal that is only read: it raises _Gap instead of asking a model."""
 
     def complete(self, request: Request) -> Reply:
         raise _Gap
@@ -295,14 +298,17 @@ def _no_verdicts(named: Sequence[tuple[str, str]]) -> list[tuple[str, Judged]]:
 
 
 def _form(folder: Path, file: RunFile) -> Form:
-    """Of all candidates."""
+    """Return the form of all candidates of the run."""
     if file.from_reference:
         return Form(starts.form_of(load_task(file.task), file.language))
     return Form(read_submission(folder / START))
 
 
 def _prices(folder: Path) -> prices.PriceList:
-    """As they were when the run was begun, so that it spends the same when it is looked at later."""
+    """Read the prices of the time when the run was begun. Raises SpecError.
+
+    With them, a run has spent the same when it is looked at later.
+    """
     where = folder / _PRICES
     try:
         files = json.loads(where.read_text(encoding="utf-8"))["files"]
@@ -332,12 +338,12 @@ def _search(
 
 
 def _brief_here(folder: Path, file: RunFile) -> Brief:
-    """What a run that began now and here would tell its models."""
+    """Return the brief that a run would give its models if it began now and here."""
     return brief.brief_for(load_task(file.task), _form(folder, file), open_device(file.device))
 
 
 def _known_root(folder: Path, file: RunFile, journal: Journal) -> Node:
-    """With its verdict, if it has one already."""
+    """Return the root of the run, with its verdict if it has one already."""
     if file.from_reference:
         return loop.started(load_task(file.task).reference, _REFERENCE, is_reference=True)
     code = _form(folder, file).code
@@ -364,7 +370,7 @@ def _winner(archive: Archive) -> Node | None:
 
 
 def _keep(folder: Path, evolved: Evolved) -> None:
-    """Write the best kernel as a submission, and all candidates with where they come from."""
+    """Write the best kernel as a submission, and all candidates with their origins."""
     winner = evolved.winner
     if winner is not None:
         found = _form(folder, evolved.file).submission(BEST, winner.candidate.code)
@@ -375,21 +381,21 @@ def _keep(folder: Path, evolved: Evolved) -> None:
 
 
 def _author(file: RunFile, author: str) -> dict[str, str]:
-    """Who made the kernel, and of whose it was made."""
+    """Name the agent that made the kernel, and the author of the start, for the submission's author field."""
     made = f"{file.agent.name} with {', '.join(file.llm)}, kbench evolve"
     return {"author": shown(f"{made}; from a kernel of {author}" if author else made)[:_MAX_AUTHOR]}
 
 
 def _names(evolved: Evolved) -> list[str]:
-    """Of the submissions that are judged in the end."""
+    """Return the names of the submissions that are judged in the end."""
     return [] if evolved.winner is None else [BEST] if evolved.file.from_reference else [BEST, START]
 
 
 def _among(shared: Path, folder: Path, file: RunFile) -> Shared:
-    """What is shared with the runs that are judged here, wherever they have searched."""
+    """Return the records shared with the runs that are judged here, wherever they have searched."""
     return _shared(shared, file, _brief_here(folder, file))
 
 
 def _shared(folder: Path, file: RunFile, told: Brief) -> Shared:
-    """Among runs by this harness on this machine, which `told` names, of this version of the task."""
+    """Return the store of runs by this harness, on the machine in `told`, of this version of the task."""
     return Shared(folder, (machine.harness_digest(), file.device, told.hardware, load_task(file.task).digest))

@@ -1,4 +1,4 @@
-"""The final judging of a run: its best kernel, and the start beside it, on cases of seeds that are drawn only then."""
+"""Final judging of a run: its best kernel, and the start beside it, on cases of seeds that are drawn only then."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from robust_kbench.schema.submission import Submission
 from robust_kbench.signing import host_key, seal
 
 _PARTIAL = ".final.jsonl"
-"""A record is kept as soon as there is one; the file has its name when all are there."""
+"""File that keeps each record as soon as there is one. It gets its final name when all are there."""
 
 
 def due(folder: Path, names: Sequence[str]) -> dict[str, Submission]:
-    """Those of the submissions in `folder` that have no record yet."""
+    """Return the named submissions in `folder` that have no record yet."""
     kept = folder / _PARTIAL
     judged = {record.submission for record in store.read(kept)} if kept.exists() else set()
     return {name: read_submission(folder / name) for name in names if name not in judged}
 
 
 def judge(folder: Path, names: Sequence[str], device: str, tier: Tier, among: Shared | None) -> None:
-    """Judge those that are `due`. `among`: where other runs keep records. Raises HarnessError where nobody could."""
+    """Judge the submissions that are `due`. `among` is the place where other runs keep records.
+
+    Raises HarnessError where the process that judged a submission has ended each time.
+    """
     left, kept, key = due(folder, names), folder / _PARTIAL, host_key()
     kept.touch()
     if not left:
@@ -41,13 +44,13 @@ def judge(folder: Path, names: Sequence[str], device: str, tier: Tier, among: Sh
 
 
 def judge_for_all(submission: Submission, device: str, tier: Tier, among: Shared) -> None:
-    """Judge it, unless one of the others has, and keep the record for them. A failure of ours is not kept."""
+    """Judge a submission that no other run has judged, and share its record. A harness failure is not kept."""
     with Judges(device) as judges:
         list(among.finals(judges, {submission.name: submission}, tier))
 
 
 def keep(folder: Path, final: Path) -> None:
-    """All records are there."""
+    """Give the file of records its final name, when all records are there."""
     (folder / _PARTIAL).replace(final)
 
 

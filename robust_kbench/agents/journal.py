@@ -1,6 +1,6 @@
-"""The append-only record of a run: a line of JSON for each finished call and evaluation. To resume is to replay it.
+"""Append-only record of a run: a line of JSON for each finished call and evaluation. A resumed run replays it.
 
-Each line is on disk before anything is built on it. A torn last line, as kill -9 leaves it, is cut off. Calls and
+Each line is on disk before any later step depends on it. A torn last line, as kill -9 leaves it, is cut off. Calls and
 candidates are known by their place in the run ("g3.p1.code"), not by the order in which they ended.
 """
 
@@ -26,10 +26,10 @@ _PLACED = ("call", "silence", "judged")
 
 
 class Journal:
-    """Of one run, which one process at a time may write; use it as a context manager."""
+    """Journal of one run, which one process at a time may write; use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
-        """Opens or creates `file`. Raises UsageError while somebody else writes it, SpecError for a broken line."""
+        """Open or create `file`. Raises UsageError while another process writes it, SpecError for a broken line."""
         self._file, self._lock = file, Lock()
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._descriptor: int | None = descriptor
@@ -46,10 +46,10 @@ class Journal:
 
     @classmethod
     def reading(cls, file: Path) -> Self:
-        """For who only looks: takes no lock and changes nothing, also while somebody writes. No file holds no events.
+        """Read `file` without a lock and without a change, also while another process writes it.
 
-        Answers are found by their place alone, since prompts of another release may have other words. Raises SpecError
-        for a broken line.
+        A missing file holds no events. Answers are found by their place alone, since prompts of another release may
+        have other words. Raises SpecError for a broken line.
         """
         journal = cls.__new__(cls)
         journal._file, journal._lock, journal._descriptor = file, Lock(), None
@@ -92,17 +92,17 @@ class Journal:
 
     @property
     def run(self) -> dict[str, Any] | None:
-        """What was noted of the run when it was begun; None where it has not been."""
+        """Facts that were noted of the run when it was begun; None where it was not begun."""
         return next((event["run"] for event in self.events if event["event"] == "start"), None)
 
     @property
     def stop(self) -> str | None:
-        """Why the run ended, as found when this was opened; None where it was interrupted, or is going on."""
+        """Reason for the run's end, as found when this was opened; None where it was interrupted, or is going on."""
         last = self.events[-1] if self.events else {"event": ""}
         return str(last["reason"]) if last["event"] == "stop" else None
 
     def write(self, event: str, **facts: Any) -> None:
-        """One more line; returns when it is on disk."""
+        """Append one more line, and return when it is on disk."""
         if self._descriptor is None:
             raise ValueError(f"{self._file}: was opened for reading")
         line = json.dumps({"event": event, **facts}, ensure_ascii=False, separators=(",", ":"))
@@ -113,7 +113,7 @@ class Journal:
             os.fsync(self._descriptor)
 
     def begin(self, configuration: Mapping[str, Any]) -> None:
-        """Note what the run is; if it is resumed, hold it against what was noted. Raises UsageError if they differ."""
+        """Note the configuration of the run, or compare it with the noted one. Raises UsageError if they differ."""
         noted, wanted = self.run, json.loads(json.dumps(configuration))
         if noted is None:
             self.write("start", run=wanted)
@@ -122,7 +122,10 @@ class Journal:
             raise UsageError(f"{self._file}: was begun with another {', '.join(changed)}; start a new run instead")
 
     def reply(self, identity: str, request: Request) -> Reply | None:
-        """What was answered before. Raises ProviderError if nothing was, UsageError when something else was asked."""
+        """Return the answer that the call got before; None for a call that has not ended.
+
+        Raises ProviderError if the call got no answer, and UsageError when something else was asked.
+        """
         event = self._calls.get(identity)
         if event is None:
             return None
@@ -133,39 +136,43 @@ class Journal:
         return Reply(**event["reply"])
 
     def note_reply(self, identity: str, request: Request, reply: Reply) -> None:
-        """A call has ended."""
+        """Note that a call has ended with a reply."""
         self.write("call", id=identity, digest=request.digest, request=asdict(request), reply=asdict(reply))
 
     def note_silence(self, identity: str, request: Request, message: str, *, is_final: bool) -> None:
-        """A call has ended without a usable answer."""
+        """Note that a call has ended without a usable answer."""
         self.write("silence", id=identity, digest=request.digest, message=message[:500], is_final=is_final)
 
     def judged(self, identity: str, code_digest: str) -> Judged | None:
-        """What the evaluator said before of this candidate."""
+        """Return the earlier verdict of the evaluator on this candidate and code; None where there is none."""
         event = self._judged.get(identity)
         if event is None or event["code"] != code_digest:
             return None
         return from_json(event["judged"])
 
     def note_judged(self, identity: str, code_digest: str, judged: Judged) -> None:
-        """An evaluation has ended."""
+        """Note that an evaluation has ended with a verdict."""
         self.write("judged", id=identity, code=code_digest, judged=as_json(judged))
 
 
 def as_json(judged: Judged) -> dict[str, Any]:
-    """A verdict as JSON has it, which knows no infinity."""
+    """Return a verdict as JSON has it. JSON knows no infinity, so that an infinite median becomes None."""
     return asdict(judged) | {"median_us": judged.median_us if math.isfinite(judged.median_us) else None}
 
 
 def from_json(facts: Mapping[str, Any]) -> Judged:
-    """The inverse of `as_json`."""
+    """Return the verdict from its JSON form, the inverse of `as_json`."""
     median_us = math.inf if facts["median_us"] is None else facts["median_us"]
     lists = {name: tuple(facts.get(name, ())) for name in ("findings", "timed")}
     return Judged(**{**facts, **lists, "median_us": median_us})
 
 
 def _what_counts(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Silences that ended a run are asked again when it is resumed; those that it went on after are part of it."""
+    """Select the events that stay answered when a run is resumed.
+
+    Silences that ended a run are left out, for they are asked again when it is resumed. Silences that the run went on
+    after are part of it.
+    """
     end = len(events)
     if end and events[-1]["event"] == "stop" and events[-1]["reason"] == "provider_error":
         while end and events[end - 1]["event"] in ("stop", "silence"):

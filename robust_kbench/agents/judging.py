@@ -1,4 +1,4 @@
-"""Candidates are judged like any submission: by evaluate(), in processes of their own, on cases of a public seed."""
+"""Judging of candidates like any submission: by evaluate(), in processes of their own, on cases of a public seed."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _STAGES: Mapping[Status, str] = {
     Status.HARNESS_ERROR: "harness",
 }
 _TIMED: Mapping[str, tuple[Language, ...]] = {"cpu": ("python", "cpp"), "cuda": ("python", "triton", "cuda")}
-"""What runs natively on a device: the others are interpreted or emulated, which takes no time that means anything."""
+"""Languages that run natively on a device. The others are interpreted or emulated, so that their times mean nothing."""
 _TRIES = 3
 Result = TypeVar("Result")
 
 
 def check_that_it_is_timed(language: Language, device: str) -> None:
-    """Raises UsageError for a language whose kernels cannot be compared on this kind of device."""
+    """Check that kernels of this language can be compared on this kind of device. Raises UsageError otherwise."""
     if language not in _TIMED[device]:
         there = ", ".join(_TIMED[device])
         raise UsageError(f"{language} kernels are not timed on the {device} device; languages that are: {there}")
@@ -47,30 +47,30 @@ def check_that_it_is_timed(language: Language, device: str) -> None:
 
 @dataclass(frozen=True)
 class Form:
-    """What is the same in all candidates of a run: the start's submission, of which a candidate replaces one file."""
+    """Form that all candidates of a run share: the start's submission, of which a candidate replaces one file."""
 
     start: Submission
 
     def submission(self, name: str, code: str) -> Submission:
-        """A candidate as a submission."""
+        """Return a candidate's code as a submission of this name."""
         sources = {**self.start.sources, self.start.entry_file: code}
         return self.start.model_copy(update={"name": name, "sources": sources})
 
     @property
     def language(self) -> Language:
-        """Of the kernel."""
+        """Language that the kernels of the run are written in."""
         return self.start.file.language
 
     @property
     def code(self) -> str:
-        """The start's own kernel."""
+        """Source code of the start's own kernel."""
         return self.start.sources[self.start.entry_file]
 
 
 class Judges:
     """Processes that judge, each with an evaluator that stays warm; use it as a context manager.
 
-    They end with it, and with the process that has started them, however that one ends.
+    They end with the context, and with the process that has started them, however that one ends.
     """
 
     def __init__(self, device: str, *, jobs: int = 1) -> None:
@@ -92,9 +92,10 @@ class Judges:
     def each(
         self, work: Callable[[Submission], Result], submissions: Mapping[str, Submission]
     ) -> Iterator[tuple[str, Result | None]]:
-        """What comes of each, as it is ready; side by side, but for measurements, which take turns on a machine.
+        """Yield the result of each submission as soon as it is ready.
 
-        None for a submission at which the process that judged it has ended three times.
+        The submissions are judged side by side, but measurements take turns on a machine. The result is None for a
+        submission at which the process that judged it has ended three times.
         """
         left = dict(submissions)
         begun = self._begun(work, submissions)
@@ -136,14 +137,14 @@ class Judges:
 
 @dataclass(frozen=True)
 class PublicJudge:
-    """What a search asks: tier quick, on the cases of a public seed."""
+    """Judge that a search asks: tier quick, on the cases of a public seed."""
 
     judges: Judges
     form: Form
     seed: int
 
     def __call__(self, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Judged]]:
-        """For each name and code a verdict, as they are ready."""
+        """Yield a verdict for each name and code, as soon as it is ready."""
         fitting: dict[str, Submission] = {}
         for name, code in named:
             size = len(code.encode(errors="replace"))
@@ -157,7 +158,7 @@ class PublicJudge:
 
 
 _EVALUATORS: list[Evaluator] = []
-"""Of a process that judges: one."""
+"""Evaluator of a process that judges, one at most."""
 
 
 def _open(device: str) -> None:
@@ -169,17 +170,17 @@ def _open(device: str) -> None:
 
 
 def judge_publicly(submission: Submission, *, seed: int) -> Judged:
-    """In a process that judges: what an agent may know."""
+    """Judge on cases of a public seed, in a process that judges. Return the verdict that an agent may know."""
     return verdict(_record(submission, "quick", seed))
 
 
 def judge_finally(submission: Submission, *, tier: Tier) -> RunRecord:
-    """In a process that judges: on cases of a seed that evaluate() draws now, when the submission cannot change."""
+    """Judge on cases of a seed that evaluate() draws now, when the submission cannot change; in a judging process."""
     return _record(submission, tier, None)
 
 
 def _record(submission: Submission, tier: Tier, seed: int | None) -> RunRecord:
-    """An error of ours is nobody's fault: it is tried again, and then told as what it is."""
+    """Evaluate the submission. An error of the harness is tried again, and is then reported as such an error."""
     for _ in range(_TRIES):
         record = _EVALUATORS[0].evaluate(submission, tier=tier, seed=seed)
         if record.status is not Status.HARNESS_ERROR:
@@ -188,7 +189,7 @@ def _record(submission: Submission, tier: Tier, seed: int | None) -> RunRecord:
 
 
 def verdict(record: RunRecord) -> Judged:
-    """What an agent may know of a record."""
+    """Return the part of a record that an agent may know."""
     findings = tuple(f"{each.severity}: {each.guard}: {each.message}" for each in record.findings)
     if record.status is Status.PASSED and record.timings:
         return _timed(record, findings)
@@ -200,7 +201,10 @@ def verdict(record: RunRecord) -> Judged:
 
 
 def _timed(record: RunRecord, findings: tuple[str, ...]) -> Judged:
-    """Speed against plain PyTorch over all timed cases and dtypes: geometric means, of the intervals' bounds too."""
+    """Return the verdict on a right kernel, with its speed against plain PyTorch.
+
+    The speed and the bounds of its interval are geometric means over all timed cases and dtypes.
+    """
     from robust_kbench.scoring import geometric_mean, score
 
     cases = [case for each in score(record).values() for case in each.cases]
@@ -218,12 +222,12 @@ def _timed(record: RunRecord, findings: tuple[str, ...]) -> Judged:
 
 
 def named(case: CaseScore) -> str:
-    """A timed case in words that are the same in every record that has it."""
+    """Name a timed case in words that are the same in every record that has it."""
     return ", ".join([case.dtype, *(f"{name} {size}" for name, size in case.axes.items())])
 
 
 def _profile(record: RunRecord) -> str:
-    """Where the time goes, as far as the record tells: each timed case beside its baselines and the floor."""
+    """Describe where the time goes, as far as the record tells: each timed case beside its baselines and the floor."""
     from robust_kbench.scoring import score
 
     lines = []

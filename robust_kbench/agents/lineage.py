@@ -1,4 +1,4 @@
-"""Where each candidate of a run comes from: as a tree for a terminal, and as a file."""
+"""Lineage of the candidates of a run, as a tree for a terminal and as entries for a file."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _MAX_NAME = 60
 
 
 def tree(archive: Archive) -> str:
-    """A line for each candidate, below its first parent; the best is marked.
+    """Draw a line for each candidate below its first parent, and mark the best one.
 
-    An only child stands under its parent without being set in, so that a long row of repairs fits a terminal. Names
-    are a model's words: they stay in their line and steer no terminal.
+    An only child stands under its parent without being set in, so that a long row of repairs fits a terminal. Names are
+    a model's words: they stay in their line and steer no terminal.
     """
     best = _best(archive)
     return "\n".join(shown(_line(prefix, node, node.id == best)) for prefix, node in _walk(archive))
 
 
 def _best(archive: Archive) -> str | None:
-    """Where no kernel is right, none is best."""
+    """Return the id of the best kernel; None where no kernel is right."""
     return archive.best.id if archive.best.is_kernel else None
 
 
 def _walk(archive: Archive) -> Iterator[tuple[str, Node]]:
-    """Every node with what stands before it, parents before children; not recursive, since a run may be deep."""
+    """Yield every node with the text before it, parents before children; not recursive, since a run may be deep."""
     waiting = [("", "", archive.root)]
     while waiting:
         mark, indent, node = waiting.pop()
@@ -53,7 +53,7 @@ def _line(prefix: str, node: Node, is_best: bool) -> str:
 
 
 def verdict(node: Node) -> str:
-    """The speedup over eager PyTorch with its interval, or where it failed."""
+    """Return the speedup over eager PyTorch with its interval, or the stage at which the candidate failed."""
     judged = node.judged
     if node.candidate.is_reference:
         return "the reference"
@@ -63,7 +63,7 @@ def verdict(node: Node) -> str:
 
 
 def as_json(archive: Archive) -> list[dict[str, object]]:
-    """Every candidate with its parents, what it was shown, its code and its verdict, in the order of judging."""
+    """Return every candidate with its parents, its context, its code and its verdict, in the order of judging."""
     best = _best(archive)
     return [_entry(node, is_best=node.id == best) for node in archive]
 
@@ -76,7 +76,7 @@ def _entry(node: Node, *, is_best: bool) -> dict[str, object]:
 
 
 def _storable(value: object) -> object:
-    """What JSON and UTF-8 can carry: no infinity, no half of a character."""
+    """Convert a value to one that JSON and UTF-8 can carry: no infinity, no half of a character."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, float):

@@ -1,8 +1,8 @@
-"""The one loop behind all agents: select, show, ask, judge, keep. What differs between agents is in their presets.
+"""Loop behind all agents: select, show, ask, judge, keep. Agents differ only in their presets.
 
     preset -> phase -> batch of proposals -> candidates -> verdicts -> archive -> next batch
 
-Random choices come from one generator and are made before anybody is asked; answers and verdicts come through the
+Random choices come from one generator and are made before any model is asked. Answers and verdicts come through the
 journal. So a run that is repeated with the same journal is the same run.
 """
 
@@ -26,28 +26,28 @@ from robust_kbench.agents.selectors import Islands
 MAX_TOKENS = 8192
 _MAX_SILENCES = 3
 Stop = Literal["budget", "provider_error", "unfinished"]
-"""Why a run has ended. One that was interrupted, or is going on, is unfinished."""
+"""Reason why a run has ended. A run that was interrupted, or is going on, is unfinished."""
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
 class Ask(Protocol):
-    """Asks a language model, once for each identity; see journal."""
+    """Function that asks a language model, once for each identity; see journal."""
 
     def __call__(self, identity: str, request: Request) -> Reply:
-        """Raises ProviderError."""
+        """Return the model's reply to the request. Raises ProviderError."""
 
 
 class Judge(Protocol):
-    """Judges candidates, each once; see journal."""
+    """Function that judges candidates, each once; see journal."""
 
     def __call__(self, candidates: Sequence[Candidate]) -> Sequence[Judged]:
-        """Verdicts in the order of the candidates."""
+        """Return verdicts in the order of the candidates."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What one role will be asked, as far as it does not depend on what others answer first."""
+    """Question to one role, as far as it does not depend on earlier answers of other roles."""
 
     role: Role
     model: str
@@ -57,7 +57,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A candidate that is to be made: from which nodes, by which operator."""
+    """Plan of a new candidate: the nodes and the operator that make it."""
 
     identity: str
     operator: Operator
@@ -68,30 +68,30 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Opinion:
-    """What verifiers think of a candidate: role -> answer. They rank, and never decide."""
+    """Answers of the verifiers on a candidate, by role. They rank, and never decide."""
 
     candidate: Candidate
     answers: dict[str, bool | None]
 
     @property
     def mean(self) -> float:
-        """Of the answers; who says nothing says no."""
+        """Share of the verifiers that say yes; a verifier without an answer counts as no."""
         return sum(answer is True for answer in self.answers.values()) / len(self.answers)
 
 
 @dataclass
 class Outcome:
-    """What a run has come to."""
+    """Result of a run: its archive, the reason of its end, and the opinions of verifiers."""
 
     archive: Archive
     stop: Stop = "budget"
     opinions: list[tuple[Opinion, bool]] = field(default_factory=list)
-    """And whether the candidate was judged after all."""
+    """Pairs of an opinion and a bool: True if the candidate was judged after all."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run is. `models` is the ensemble of which each question draws one."""
+    """Settings of a run. `models` is the ensemble of which each question draws one."""
 
     preset: Preset
     brief: Brief
@@ -102,7 +102,7 @@ class Setting:
 
     @property
     def facts(self) -> dict[str, object]:
-        """Two runs with equal facts are equal as far as answers and verdicts are."""
+        """Facts that decide a run. Two runs with equal facts are equal as far as answers and verdicts are."""
         text = "\n".join((self.brief.task, self.brief.hardware, *self.brief.hints, self.root.candidate.code))
         return {
             "preset": self.preset.model_dump(mode="json"),
@@ -114,7 +114,7 @@ class Setting:
 
 
 class Loop:
-    """One run of one agent."""
+    """Search loop of one run by one agent."""
 
     def __init__(
         self,
@@ -137,11 +137,11 @@ class Loop:
 
     @property
     def outcome(self) -> Outcome:
-        """So far."""
+        """Outcome that the run has reached so far."""
         return self._outcome
 
     def run(self) -> Outcome:
-        """Until the budget is spent, or nobody answers any more."""
+        """Carry out all phases, until the budget is spent or no model answers any more."""
         try:
             for phase in self._preset.phases:
                 self._carry_out(phase)
@@ -194,7 +194,10 @@ class Loop:
             raise ProviderError(f"no answer in {_MAX_SILENCES} batches in a row")
 
     def _each(self, work: Callable[[Item], Made], items: Sequence[Item]) -> tuple[list[Made], bool]:
-        """What comes of each, and whether the budget ended before the last; side by side where no call is counted."""
+        """Return the result of `work` on each item, and True if the budget ended before the last item.
+
+        Items run side by side where no limit depends on calls.
+        """
         if not self._budget.limits.bound_calls:
             with ThreadPoolExecutor(max(1, len(items))) as threads:
                 begun = [threads.submit(work, item) for item in items]
@@ -208,7 +211,7 @@ class Loop:
         return made, False
 
     def _plan(self, phase: Phase, position: int) -> Proposal:
-        """All that is random about a proposal, drawn before anybody is asked."""
+        """Draw all that is random about a proposal, before any model is asked."""
         operator, focus = self._choice(phase, position)
         natives = [node.candidate.island for node in focus if node.candidate.parents]
         island = natives[0] if natives else 0
@@ -232,7 +235,7 @@ class Loop:
         return Question(role, self._rng.choice(self._models), temperature, tuple(context.blocks(role.sections, view)))
 
     def _make(self, proposal: Proposal) -> Candidate | None:
-        """Ask one role after the other. None where somebody gives no answer."""
+        """Ask one role after the other, and return the candidate. None where a role gets no answer."""
         notes: dict[str, str] = {}
         calls: list[str] = []
         text = plan_problem = ""
@@ -271,12 +274,15 @@ class Loop:
         )
 
     def _plan_problem(self, text: str, planned: Node) -> str:
-        """For the metrics alone: a coder may make a good kernel of a bad plan."""
+        """Tell where a plan leaves its form, for the metrics alone: a coder may make a good kernel of a bad plan."""
         plan = replies.written(text, self._language).code or text
         return replies.plan_problem(plan, planned.candidate.code)
 
     def _consult(self, proposals: Sequence[Proposal]) -> None:
-        """Ask about the best kernel what was not asked before, once for all proposals. No answer will do, too."""
+        """Ask the roles about the best kernel, once for all proposals, if they were not asked about it before.
+
+        A role without an answer counts as asked, with an empty text.
+        """
         for question in (question for proposal in proposals for question in proposal.questions):
             role = question.role
             if role.of_best and (role.name, self._archive.best.id) not in self._notes_on:
@@ -307,7 +313,11 @@ class Loop:
     def _preferred(
         self, phase: Phase, made: Sequence[Candidate], keep: int, *, is_spent: bool
     ) -> tuple[list[Candidate], bool]:
-        """Those that the verifiers like best, of two that they like alike the earlier; without them, the first."""
+        """Return the candidates to judge, and True if the budget is spent.
+
+        These are the candidates that the verifiers like best. Of two that they like alike, the earlier one comes first.
+        If the budget ends before the verifiers have answered, the first candidates are returned.
+        """
         if is_spent:
             return list(made[:keep]), True
         questions = [[self._doubt(role, candidate) for role in phase.verifiers] for candidate in made]
@@ -328,7 +338,7 @@ class Loop:
         return Opinion(candidate, {each.role.name: self._verdict(candidate, each) for each in questions})
 
     def _verdict(self, candidate: Candidate, question: Question) -> bool | None:
-        """The last answer of a verifier, who is asked to look again; no answer is no vote."""
+        """Return the last answer of a verifier, which may be asked to look again. None is no vote."""
         identity = f"{candidate.id}.{question.role.name}"
         messages = (Message("user", prompts.render(question.role, question.blocks, self._brief.fence)),)
         try:
@@ -346,7 +356,7 @@ class Loop:
 
 
 def unparsed(candidate: Candidate) -> Judged | None:
-    """The verdict on a reply that holds no kernel; None where it may be one."""
+    """Return the verdict on a reply that holds no kernel; None where it may hold one."""
     if not candidate.code:
         return Judged("parse", log="the reply holds no block of code")
     if replies.anchors_left(candidate.code):
@@ -355,7 +365,7 @@ def unparsed(candidate: Candidate) -> Judged | None:
 
 
 def started(code: str, judged: Judged, *, is_reference: bool) -> Node:
-    """The root of a run, which costs no evaluation."""
+    """Return the root of a run, which costs no evaluation."""
     operator = "reference" if is_reference else "given"
     return Node(Candidate(ROOT, code, operator, name=operator, is_reference=is_reference), judged)
 

@@ -1,4 +1,4 @@
-"""What an agent is: a YAML file. Phases of operators, each a row of roles with what they are shown and asked."""
+"""Definition of an agent by a YAML file: phases of operators, each a row of roles with their sections and questions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Temperature = Annotated[float, Field(ge=0, le=2)]
 
 
 class Section(Strict):
-    """A part of a prompt: the name of what is shown, and how many of it. In YAML `ladder: 5`, or just `task`."""
+    """Part of a prompt: the name of its content, and how many items it shows. In YAML `ladder: 5`, or just `task`."""
 
     name: SectionName
     count: int = Field(default=0, ge=0, description="0: as many as there are")
@@ -39,7 +39,7 @@ class Section(Strict):
 
 
 class Role(Strict):
-    """One question to a language model.
+    """Role of an operator: one question to a language model.
 
     Several temperatures: one is drawn for each call. `of_best`: the answer is about the best kernel alone, and is kept
     until there is a better one. `reflect`: the model is asked to look again, and its last answer counts.
@@ -55,7 +55,7 @@ class Role(Strict):
 
 
 class Operator(Strict):
-    """How a candidate comes about: from `parents` nodes, by `roles` one after the other; the last one writes code."""
+    """Way to make a candidate from `parents` nodes, by `roles` one after the other; the last one writes code."""
 
     name: str = Field(pattern=r"^[a-z0-9_]+$")
     parents: int = Field(default=1, ge=1, le=8)
@@ -71,10 +71,10 @@ class Operator(Strict):
 
 
 class Phase(Strict):
-    """A part of a run. It ends when there are `until_kernels` right kernels, or after `at_most` evaluations.
+    """Part of a run. It ends when there are `until_kernels` right kernels, or after `at_most` evaluations.
 
-    `share`: each operator makes its part of a batch. `first`: the first one whose `when` holds for what was selected.
-    With `keep`, so many of a batch are judged, those that the verifiers like best.
+    `share`: each operator makes its part of a batch. `first`: the first operator whose `when` holds for the selected
+    node is used. With `keep`, only so many of a batch are judged, the ones that the verifiers like best.
     """
 
     name: str = Field(pattern=r"^[a-z_]+$")
@@ -105,7 +105,7 @@ class Phase(Strict):
 
 
 class Preset(Strict):
-    """An agent."""
+    """Agent with its source, its limits and its phases."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     summary: str
@@ -125,12 +125,12 @@ class Preset(Strict):
 
 
 def names() -> list[str]:
-    """Of the presets in the package."""
+    """Return the names of the presets in the package."""
     return sorted(file.name.removesuffix(".yaml") for file in _folder().iterdir() if file.name.endswith(".yaml"))
 
 
 def load(name: str) -> Preset:
-    """A preset of the package by name, or one of the user's by the path of its file. Raises UsageError or SpecError."""
+    """Load a preset of the package by name, or the user's own by its file's path. Raises UsageError or SpecError."""
     if name.endswith((".yaml", ".yml")):
         return _parsed(Path(name))
     if name not in names():

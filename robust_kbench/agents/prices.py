@@ -1,4 +1,4 @@
-"""What tokens cost: a dated file of the package, and one of the user's before it. What is not in them has no price."""
+"""Prices of tokens: a dated file of the package, and before it one of the user's. Other models have no price."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _RELEASE = re.compile(r"[-@:](latest|\d{4}-?\d{2}-?\d{2}|\d{4})")
 
 
 class Price(Strict):
-    """US dollars for a million tokens."""
+    """Price of a million tokens, in US dollars."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
 
 
 class PriceFile(Strict):
-    """Prices by model.
+    """Prices by the name of the model, as of a date.
 
-    A name is for that model and its dated releases (`gpt-4.1` for `gpt-4.1-2025-04-14`, not for `gpt-4.1-mini`); with
-    `*` at its end, for every model that begins so. Of several, the longest counts.
+    A name is for that model and its dated releases (`gpt-4.1` for `gpt-4.1-2025-04-14`, not for `gpt-4.1-mini`). With
+    `*` at its end, it is for every model that begins so. Of several fitting names, the longest counts.
     """
 
     as_of: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
@@ -42,7 +42,7 @@ class PriceList:
     files: tuple[PriceFile, ...]
 
     def __call__(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
-        """In dollars, as if nothing came from a cache. None, and never 0, for a model without a price."""
+        """Return the cost in dollars, as if nothing came from a cache; None, never 0, for a model without a price."""
         for file in self.files:
             price = _of(model, file.models)
             if price is not None:
@@ -51,7 +51,7 @@ class PriceList:
 
 
 def load(file: Path | None = None) -> PriceList:
-    """The prices of the package; where `file` has a price, that. Raises UsageError and SpecError."""
+    """Load the prices of the package. A price in `file` counts before them. Raises UsageError and SpecError."""
     with resources.as_file(resources.files("robust_kbench.agents") / "prices.yaml") as own:
         known = (_read(own),)
     return PriceList((_read(file), *known) if file else known)

@@ -1,4 +1,4 @@
-"""From sections and a template to the text that a role is asked. Templates are files of the package."""
+"""Prompts made of sections and a template: the texts that roles are asked. Templates are files of the package."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _NAME = re.compile(r"[a-z0-9_]+")
 
 
 def render(role: Role, blocks: Sequence[Block], fence: str) -> str:
-    """Who is asked and what for, all sections, and how to answer."""
+    """Render a prompt: the instruction of the role, all sections, and how to answer."""
     sections = [f"## {block.title}\n{block.text}" for block in blocks]
     return "\n\n".join([_filled(role.instruction, fence), *sections, _filled(f"answer_{role.answer}", fence)]) + "\n"
 
 
 def look_again() -> str:
-    """What a verifier is asked after its first answer."""
+    """Return the question to a verifier after its first answer."""
     return _filled("look_again", "")
 
 
@@ -33,5 +33,5 @@ def _filled(name_or_text: str, fence: str) -> str:
 
 @lru_cache
 def template(name: str) -> str:
-    """A file of the package."""
+    """Read a prompt's template, a file of the package."""
     return (resources.files("robust_kbench.agents") / "prompts" / f"{name}.md").read_text()

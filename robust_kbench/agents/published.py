@@ -1,7 +1,7 @@
-"""What papers say of their agents, as published: on other hardware, by other rules and with other models.
+"""Figures of papers about their agents, as published: on other hardware, by other rules and with other models.
 
-Orderings may be held against ours; no figure is a bar. Files of `published/` hold a figure a line, with its source and
-how it is known; what is marked in `note` is doubtful there, too.
+Orderings may be compared with ours; no figure has to be reached. Files of `published/` hold a figure a line, with its
+source and the way in which it is known. A figure that is marked in `note` is doubtful in its source, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SHARES = ("success", "fast_1", "fast_1_compile", "validity", "compile_rate", "a
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a paper. `agent` is the preset that follows the method, if there is one; shares are 0 to 1."""
+    """Number from a paper. `agent` is the preset that follows the method, if there is one; shares are 0 to 1."""
 
     paper: str
     table: str
@@ -37,7 +37,7 @@ class Figure:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """Figures with the same stand in one row of a table."""
+        """Key of a table's row: figures with the same key stand in one row."""
         return (self.paper, self.table, self.hardware, self.tasks, self.agent, self.method, self.llm, self.subject)
 
     def __str__(self) -> str:
@@ -54,13 +54,13 @@ class Figure:
 
 
 def names() -> list[str]:
-    """Of the files."""
+    """Return the names of the files with published figures."""
     folder = resources.files("robust_kbench.agents") / "published"
     return sorted(file.name for file in folder.iterdir() if file.name.endswith(".csv"))
 
 
 def load() -> list[Figure]:
-    """All figures, file by file."""
+    """Load all published figures, file by file."""
     return [figure for name in names() for figure in _read(name)]
 
 
@@ -71,7 +71,7 @@ def _read(name: str) -> list[Figure]:
 
 
 def to_markdown(agents: Collection[str]) -> str:
-    """A table of what is published about these presets; empty where that is nothing."""
+    """Format a table of the figures published about these presets; empty where there are none."""
     found = [figure for figure in load() if figure.agent in agents]
     return "\n".join([_HEAD, *_rows(found), ""]) if found else ""
 

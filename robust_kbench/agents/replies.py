@@ -1,4 +1,4 @@
-"""From what a language model wrote to a kernel, a plan or a verdict. Nothing in a reply is trusted or executed here."""
+"""Parsers of a model's reply: from text to a kernel, a plan or a verdict. Nothing in it is trusted or executed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, count
 
 BEGIN, END = "<<<IMPROVE BEGINS>>>", "<<<IMPROVE ENDS>>>"
-"""Lines around what a planner wants changed, with its instructions."""
+"""Lines around the part that a planner wants changed, with its instructions."""
 _OPENING = re.compile(r"(?P<fence>`{3,})[ \t]*(?P<language>[\w+#-]*)")
 _CLOSING = re.compile(r"(?P<fence>`{3,})\s*")
 _LANGUAGES = {
@@ -24,7 +24,7 @@ _MAX_NAME, _MAX_THOUGHT = 80, 1000
 
 @dataclass(frozen=True)
 class Written:
-    """A kernel as a model wrote it. Without `code` there was none."""
+    """Kernel as a model wrote it, with its name and idea. `code` is empty where there was none."""
 
     code: str
     name: str = ""
@@ -32,9 +32,10 @@ class Written:
 
 
 def written(text: str, language: str) -> Written:
-    """The kernel in a reply: the longest block in the language, else the longest block, else a reply that is all code.
+    """Find the kernel in a reply, and its name and idea.
 
-    Name and idea may stand anywhere outside of blocks, in any order; in braces, as EoH has it, too.
+    The kernel is the longest block in the language, else the longest block, else a reply that is all code. Name and
+    idea may stand anywhere outside of blocks, in any order. The idea may also stand in braces, as EoH has it.
     """
     found, outside = _blocks(text)
     own = [body for tag, body in found if tag in _LANGUAGES[language]]
@@ -46,9 +47,9 @@ def written(text: str, language: str) -> Written:
 
 
 def _blocks(text: str) -> tuple[list[tuple[str, str]], str]:
-    """Languages and bodies of the fenced blocks, and what stands outside. A fence that is never closed is text.
+    """Return languages and bodies of the fenced blocks, and the text outside. A fence that is never closed is text.
 
-    In one pass, as a reply may be nothing but fences.
+    The search takes one pass, as a reply may be nothing but fences.
     """
     lines = text.split("\n")
     closing = [len(match["fence"]) if (match := _CLOSING.fullmatch(line)) else 0 for line in lines]
@@ -84,21 +85,21 @@ def _in_braces(text: str) -> str:
 
 
 def verdict(text: str) -> bool | None:
-    """What a verifier said last; None where it said nothing of the kind."""
+    """Return the last answer of a verifier; None where the reply has none."""
     answers = _VERDICT.findall(text)
     return answers[-1].lower() == "true" if answers else None
 
 
 def anchors_left(code: str) -> bool:
-    """Whether a coder has left anchors of a plan in the kernel."""
+    """Tell if a coder has left anchors of a plan in the kernel."""
     return "<<<IMPROVE" in code
 
 
 def plan_problem(plan: str, parent: str) -> str:
-    """What is wrong with an anchored plan for `parent`; empty where nothing is.
+    """Describe the problem of an anchored plan for `parent`; empty where there is none.
 
-    Anchors stand on lines of their own, are balanced and not nested, and outside of them the kernel is unchanged: what
-    is between a pair of them may be anything, at the place of any part of the kernel.
+    Anchors have to stand on lines of their own, balanced and not nested. Outside of them the kernel has to be
+    unchanged. Between a pair of them there may be anything, at the place of any part of the kernel.
     """
     outside: list[list[str]] = [[]]
     is_inside = False
@@ -121,7 +122,7 @@ def plan_problem(plan: str, parent: str) -> str:
 
 
 def _follow(parts: list[list[str]], lines: list[str]) -> bool:
-    """Whether `lines` begin with the first part, end with the last one, and have the others between, in order."""
+    """Tell if `lines` begin with the first part, end with the last one, and have the others between, in order."""
     first, *middle, last = map(_solid, parts)
     text = _solid(lines)
     if not (text.startswith(first) and text.endswith(last) and len(first) + len(last) <= len(text)):
@@ -136,5 +137,5 @@ def _follow(parts: list[list[str]], lines: list[str]) -> bool:
 
 
 def _solid(lines: list[str]) -> str:
-    """Lines that are not empty as one text, in which a part is found in linear time, and only where lines begin."""
+    """Join the lines that are not empty, so that a part is found in linear time, and only where lines begin."""
     return "".join(f"\n{line}\n" for line in lines if line)

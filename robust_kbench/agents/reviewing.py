@@ -1,7 +1,7 @@
-"""A language model looks for redundant or inefficient work in what kernels are measured against.
+"""Review by a language model, which looks for redundant or inefficient work in references and baselines.
 
-The sixth filter of robust-kbench (arXiv 2509.14279), where the model's word speaks against a task. Here it is advice:
-no verdict, rank or exit code depends on it. A reply is hostile text like any other.
+The sixth filter of robust-kbench (arXiv 2509.14279) does the same; there, the model's word speaks against a task. Here
+it is advice: no verdict, rank or exit code depends on it. A reply is hostile text like any other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ENDS_CODE = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 
 @dataclass(frozen=True)
 class Subject:
-    """What is reviewed: a function of the reference's file or, with `sources` (file -> text), a published kernel."""
+    """Subject of a review: a function of the reference's file or, with `sources` (file -> text), a published kernel."""
 
     name: str
     entry: str
@@ -44,7 +44,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Review:
-    """What a model said of a subject. Without an answer, `failure` says why there is none."""
+    """Review of a subject by a model. Without an answer, `failure` gives the reason."""
 
     task: str
     subject: str
@@ -55,7 +55,7 @@ class Review:
 
     @property
     def opinion(self) -> Opinion:
-        """In a word; a reply without a word that we know is unsure."""
+        """Opinion of the model in a word; a reply without a known word is unsure."""
         if self.failure:
             return "no answer"
         if self.is_efficient is None:
@@ -64,7 +64,7 @@ class Review:
 
 
 def subjects(task: LoadedTask) -> list[Subject]:
-    """The reference, the baselines beside it that the task names, and the published kernels. Raises SpecError."""
+    """List the reference, the baselines beside it that the task names, and the published kernels. Raises SpecError."""
     named = [Subject(f"baseline {name}", entry.partition("::")[2]) for name, entry in task.spec.baselines.items()]
     kernels = [read_submission(folder) for folder in baselines_of(task.spec.name)]
     published = [Subject(f"kernel {each.name}", each.symbol, each.file.language, each.sources) for each in kernels]
@@ -72,7 +72,10 @@ def subjects(task: LoadedTask) -> list[Subject]:
 
 
 def review_all(asked: Iterable[tuple[LoadedTask, Subject]], ask: Provider, model: str) -> Iterator[Review]:
-    """One for each, in order. A failure is told in its place; who has failed for good is not asked again."""
+    """Yield a review of each subject, in order. A failure is reported in its place.
+
+    A provider that has failed for good is not asked again.
+    """
     ended: ProviderError | None = None
     for task, subject in asked:
         try:
@@ -87,7 +90,7 @@ def review_all(asked: Iterable[tuple[LoadedTask, Subject]], ask: Provider, model
 
 
 def review(task: LoadedTask, subject: Subject, ask: Provider, model: str) -> Review:
-    """One question, one answer. Raises ProviderError."""
+    """Ask one question about the subject, and return the review. Raises ProviderError."""
     messages = (Message("user", prompt(task, subject)),)
     reply = ask.complete(Request("review", model, messages, temperature=0.0, max_tokens=MAX_TOKENS, seed=0))
     text, answered_by = reply.text[-_MAX_REPLY:], quoted(reply.model, _MAX_NAME)
@@ -95,7 +98,7 @@ def review(task: LoadedTask, subject: Subject, ask: Provider, model: str) -> Rev
 
 
 def prompt(task: LoadedTask, subject: Subject) -> str:
-    """What is asked: the public contract, the reference and the subject. No seed of any case is in it."""
+    """Return the question: the public contract, the reference and the subject. No seed of any case is in it."""
     text = Template(prompts.template("review")).safe_substitute(
         subject=_called(subject),
         task=_contract(task.spec),
@@ -137,7 +140,7 @@ def _code(subject: Subject) -> str:
 
 
 def is_efficient(text: str) -> bool | None:
-    """What a reviewer said last; None where that is unsure, is several answers, or is nothing of the kind."""
+    """Return the reviewer's last answer; None if it is unsure or several answers, or if there is none."""
     for line in reversed(text.splitlines()):
         if match := _FINAL.match(line.strip(_MARKS)):
             return None if _SEVERAL.match(match[2]) else _ANSWERS[match[1].lower()]
@@ -145,23 +148,23 @@ def is_efficient(text: str) -> bool | None:
 
 
 def _reasons(text: str) -> str:
-    """The end of a reply without its last word, as far as a report has room for it."""
+    """Return the end of a reply without its final answers, as far as a report has room for it."""
     return quoted("\n".join(line for line in text.splitlines() if not _FINAL.match(line.strip(_MARKS))), _MAX_REASONS)
 
 
 def line(found: Review) -> str:
-    """One line of a terminal, whatever the model wrote."""
+    """Format a review as one line of a terminal, whatever the model wrote."""
     said = shown(found.failure or found.reasons)
     return f"advice    {found.task} {found.subject}: {found.opinion}" + (f"; {said}" if said else "")
 
 
 def summary(reviews: Sequence[Review]) -> Iterator[str]:
-    """One line: who was asked, and how often it said what."""
+    """Yield one line with the models that were asked, and the number of times of each opinion."""
     yield f"advice of {_models(reviews)}, which decides nothing: {_counts(reviews)}"
 
 
 def section(reviews: Sequence[Review]) -> Iterator[str]:
-    """The same as a part of a Markdown page. What a model wrote stands there as code, where no markup is read."""
+    """Yield the reviews as a section of a Markdown page. A model's words stand there as code, free of markup."""
     yield "\n## What a language model says\n"
     yield (
         f"{_as_code(_models(reviews))} was asked which references and baselines do redundant or inefficient work:\n"

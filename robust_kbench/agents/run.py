@@ -1,4 +1,4 @@
-"""A search, begun or resumed: asks and judges through the journal, and counts what that costs."""
+"""Search of a run, begun or resumed: it asks and judges through the journal, and counts the costs."""
 
 from __future__ import annotations
 
@@ -17,37 +17,40 @@ from robust_kbench.schema.documents import printable
 
 
 class Verdicts(Protocol):
-    """Judges named codes."""
+    """Function that judges kernels by name and code."""
 
     def __call__(self, named: Sequence[tuple[str, str]]) -> Iterable[tuple[str, Judged]]:
-        """Names with verdicts, as they are ready."""
+        """Return the names with their verdicts, as they are ready."""
 
 
 class Prices(Protocol):
-    """What a call costs in dollars, where that is known."""
+    """Function that tells the cost of a call in dollars, where it is known."""
 
     def __call__(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
-        """None for a model without a price."""
+        """Return the cost in dollars; None for a model without a price."""
 
 
 def no_price(model: str, input_tokens: int, output_tokens: int) -> float | None:
-    """Nothing is known."""
+    """Return None, for no price is known."""
     return None
 
 
 @dataclass
 class Asking:
-    """Asks through the journal: what was answered before is not asked again. Charges the budget for each call."""
+    """Function that asks models through the journal, and charges the budget for each call.
+
+    A question that was answered before is not asked again.
+    """
 
     journal: Journal
     providers: Mapping[str, Provider]
-    """By the model's name in requests."""
+    """Providers by the model's name in requests."""
     budget: Budget
     price: Prices = no_price
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, identity: str, request: Request) -> Reply:
-        """Raises ProviderError, and OutOfBudget before anything is asked."""
+        """Return the reply to a request. Raises ProviderError, and OutOfBudget before anything is asked."""
         with self._lock:
             self.budget.reserve(request.most_tokens, self.price(request.model, request.most_tokens, request.max_tokens))
         try:
@@ -79,20 +82,26 @@ class Asking:
 
 
 def _storable(reply: Reply) -> Reply:
-    """As the journal will have it: half of a character, which JSON can carry and UTF-8 cannot, would not come back."""
+    """Return the reply as it comes back from the journal.
+
+    Half of a character, which JSON can carry and UTF-8 cannot, would not come back.
+    """
     return replace(reply, text=printable(reply.text), model=printable(reply.model))
 
 
 @dataclass
 class Judging:
-    """Judges through the journal: what was judged before is not judged again, nor is code that was judged already."""
+    """Function that judges candidates through the journal.
+
+    A candidate that was judged before is not judged again, nor is code that was judged already.
+    """
 
     journal: Journal
     verdicts: Verdicts
     _known: dict[str, Judged] = field(default_factory=dict)
 
     def __call__(self, candidates: Sequence[Candidate]) -> list[Judged]:
-        """Verdicts in their order. What holds no kernel needs no judge."""
+        """Return verdicts in the order of the candidates. A candidate without a kernel needs no judge."""
         found: dict[str, Judged] = {}
         waiting: dict[str, list[Candidate]] = {}
         for candidate in candidates:
@@ -121,13 +130,16 @@ class Judging:
         self._remember(digest(candidate.code), judged)
 
     def _remember(self, code: str, judged: Judged) -> None:
-        """For the same code again. An error of ours says nothing about it."""
+        """Keep a verdict for the same code again. An error of ours says nothing about the code, and is not kept."""
         if not judged.is_ours:
             self._known[code] = judged
 
 
 def digest(code: str) -> str:
-    """Of a kernel, to the byte: what is white space to one language ends a comment, or a block, in another."""
+    """Return the first 16 hex digits of the sha256 of a kernel's bytes.
+
+    White space counts, too: it means nothing in one language, and ends a comment or a block in another.
+    """
     return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Which candidates are expanded next. Each selector is one class with `select`; presets name them by `kind`."""
+"""Selectors of the candidates that are expanded next. Each is one class with `select`; presets name it by `kind`."""
 
 from __future__ import annotations
 
@@ -14,86 +14,89 @@ from robust_kbench.schema.documents import Strict
 
 
 class Root(Strict):
-    """Always the root: independent samples."""
+    """Selector of the root at all times, for independent samples."""
 
     kind: Literal["root"]
 
     def select(self, archive: Archive, rng: random.Random, count: int) -> list[Node]:
-        """The root."""
+        """Return the root, `count` times."""
         return [archive.root] * count
 
 
 class Last(Strict):
-    """The latest candidate, right or wrong: one that is refined again and again."""
+    """Selector of the latest candidate, right or wrong, which is refined again and again."""
 
     kind: Literal["last"]
 
     def select(self, archive: Archive, rng: random.Random, count: int) -> list[Node]:
-        """The latest."""
+        """Return the latest candidate, `count` times."""
         return [archive.last] * count
 
 
 class Retry(Strict):
-    """The latest candidate, to be repaired, or the root again after every `reset`-th failure in a row."""
+    """Selector of the latest candidate, to be repaired, or of the root.
+
+    The root is selected after a right candidate, and after every `reset`-th failure in a row.
+    """
 
     kind: Literal["retry"]
     reset: int = Field(default=3, ge=1)
 
     def select(self, archive: Archive, rng: random.Random, count: int) -> list[Node]:
-        """The latest, or the root."""
+        """Return the latest candidate or the root, `count` times."""
         failures = len(list(takewhile(lambda node: not node.is_right, archive.newest_first())))
         return [archive.root if failures % self.reset == 0 else archive.last] * count
 
 
 class Best(Strict):
-    """The fastest right candidate."""
+    """Selector of the fastest right candidate, or of the root where there is none."""
 
     kind: Literal["best"]
 
     def select(self, archive: Archive, rng: random.Random, count: int) -> list[Node]:
-        """The best."""
+        """Return the best candidate, `count` times."""
         return [archive.best] * count
 
 
 class Rank(Strict):
-    """The elite by rank, with replacement: of N, the one of rank r with a weight of 1/(r+N), r from 0.
+    """Selector from the elite by rank, with replacement: of N, rank r has a weight of 1/(r+N), r from 0.
 
-    As in EvoEngineer and EoH (arXiv 2510.03760).
+    EvoEngineer and EoH (arXiv 2510.03760) select in this way.
     """
 
     kind: Literal["rank"]
 
     def select(self, archive: Archive, rng: random.Random, count: int) -> list[Node]:
-        """Some of the elite."""
+        """Draw `count` candidates of the elite."""
         return by_rank(archive.elite(), rng, count)
 
 
 class Islands(Strict):
-    """A random island, and of its programs some by rank, the slowest first: FunSearch.
+    """Selector of some programs of a random island by rank, the slowest first, as in FunSearch.
 
-    The root lives on each of them. Who comes of a selection lives where its first parent was drawn.
+    The root lives on each island. A new candidate lives where its first parent was drawn.
     """
 
     kind: Literal["islands"]
     islands: int = Field(default=5, ge=1)
 
     def select(self, archive: Archive, rng: random.Random, count: int) -> list[Node]:
-        """Different programs of one island, as far as it has that many."""
+        """Draw `count` programs of one island, and return the different ones among them, the slowest first."""
         programs = archive.top(len(archive), self.draw(rng)) or [archive.root]
         chosen = {node.id: node for node in by_rank(programs, rng, count)}
         return sorted(chosen.values(), key=lambda node: node.speedup)
 
     def draw(self, rng: random.Random) -> int:
-        """An island."""
+        """Draw the number of an island."""
         return rng.randrange(self.islands)
 
 
 class Tree(Strict):
-    """STARK's policy (arXiv 2510.16996): the best node that may have children, or, at random, any leaf.
+    """Selector by STARK's policy (arXiv 2510.16996): the best node that may have children, or, at random, any leaf.
 
     The root may have `root_children`. A branch is dead when a node has `node_children` and all have failed. Failures
-    are the worst of all, so they are chosen, in order to be debugged, at random only; `debug` instead takes the latest
-    failing leaf with this probability, which the paper does not do.
+    are the worst of all, so they are chosen, in order to be debugged, at random only. With the probability `debug`, the
+    latest failing leaf is taken instead, which the paper does not do.
     """
 
     kind: Literal["tree"]
@@ -103,7 +106,7 @@ class Tree(Strict):
     debug: Annotated[float, Field(ge=0, le=1)] = 0.0
 
     def select(self, archive: Archive, rng: random.Random, count: int) -> list[Node]:
-        """One node, `count` times."""
+        """Return one node by the policy, `count` times."""
         return [self._one(archive, rng)] * count
 
     def _one(self, archive: Archive, rng: random.Random) -> Node:
@@ -117,7 +120,7 @@ class Tree(Strict):
         return max(pool, key=lambda node: node.speedup)
 
     def expandable(self, archive: Archive) -> list[Node]:
-        """All that may have one more child. There is one: a leaf other than the root always may."""
+        """Return all nodes that may have one more child. There is one: a leaf other than the root always may."""
         return [node for node in archive if self._may_grow(archive, node)]
 
     def _may_grow(self, archive: Archive, node: Node) -> bool:
@@ -131,5 +134,5 @@ AnySelector = Annotated[Root | Last | Retry | Best | Rank | Islands | Tree, Fiel
 
 
 def by_rank(nodes: Sequence[Node], rng: random.Random, count: int) -> list[Node]:
-    """Of `nodes`, the best first, `count` with replacement."""
+    """Draw `count` of `nodes`, which have the best first, with replacement."""
     return rng.choices(nodes, [1 / (rank + len(nodes)) for rank in range(len(nodes))], k=count)

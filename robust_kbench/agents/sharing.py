@@ -1,7 +1,7 @@
-"""What the runs of a sweep share: a kernel is judged once on the same cases, whoever has written it.
+"""Verdicts that the runs of a sweep share: a kernel is judged once on the same cases, whichever agent wrote it.
 
-Otherwise each agent would pay for the kernels of the others again, and be told another time for each. A line in a file
-for each kernel; who asks while another process judges it waits for that.
+Otherwise each agent would pay for the kernels of the others again, and be told another time for each. Each kernel has a
+file with one line. A process that asks while another one judges the kernel waits for that.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _NOT_KEPT = ""
 
 
 class Shared:
-    """A folder of verdicts and final records, for any number of processes. What was our own fault is not kept."""
+    """Folder of verdicts and final records, for any number of processes. Failures of the harness are not kept."""
 
     def __init__(self, folder: Path, terms: Sequence[str]) -> None:
-        """`terms`: all that a judgement depends on besides the kernel, its cases and the tier. Makes `folder`."""
+        """Make `folder`. `terms`: all that a judgement depends on besides the kernel, its cases and the tier."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._terms = folder, tuple(terms)
 
     def verdicts(self, judge: PublicJudge, named: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Judged]]:
-        """As `judge` answers, which is asked about what nobody has asked about before."""
+        """Yield verdicts as `judge` gives them, which is asked only about kernels without a shared verdict."""
         codes = dict(named)
         keys = {
             name: self._key("search", judge.form.submission(name, code), str(judge.seed))
@@ -50,9 +50,10 @@ class Shared:
     def finals(
         self, judges: Judges, due: Mapping[str, Submission], tier: Tier
     ) -> Iterator[tuple[str, RunRecord | None]]:
-        """Records of the final judging; None as in `Judges.each`. They name no author: several may have written it.
+        """Yield records of the final judging; None as in `Judges.each`.
 
-        One after the other: nobody who needs only one of them waits until the rest is judged, too.
+        They name no author, as several may have written the kernel. The submissions are judged one after the other, so
+        that a run that needs only one of them does not wait for the rest.
         """
 
         def ask(names: Sequence[str]) -> Iterator[tuple[str, RunRecord | None]]:
@@ -93,7 +94,7 @@ class Shared:
 
 
 def _kept(descriptor: int) -> str:
-    """Empty where nothing was found out, or where whoever did was killed while writing it down."""
+    """Return the kept text; empty where nothing was found, or where its writer was killed while writing it."""
     text = os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
     return text if text.endswith("\n") else ""
 

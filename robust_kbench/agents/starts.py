@@ -1,7 +1,7 @@
-"""What a run starts from: a kernel of the package that is slow on purpose, or the form of one alone.
+"""Starts of runs: a kernel of the package that is slow on purpose, or only the form of a submission.
 
-A demonstration start names its choices, such as tile sizes and orders of loops, in lines that end in `// choices:`
-with all values; every combination of them is a right kernel.
+A demonstration start names its choices, such as tile sizes and orders of loops, in lines that end in `// choices:` with
+all values. Every combination of them is a right kernel.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from robust_kbench.schema.submission import Abi, Language, Submission, Submissio
 from robust_kbench.schema.task import FloatDType
 
 DEMO, REFERENCE = "demo", "reference"
-"""What may stand where a folder with a start is asked for."""
+"""Words that may stand where a folder with a start is asked for."""
 _FOLDER = Path(__file__).parent / "starts"
 _SUFFIXES: dict[Language, str] = {"python": "py", "triton": "py", "cpp": "cpp", "cuda": "cu"}
 _ABIS: dict[Language, Abi] = {"python": "value", "triton": "value", "cpp": "c", "cuda": "c"}
@@ -23,17 +23,17 @@ _DTYPE: FloatDType = "float32"
 
 
 def usual_language(device: str) -> Language:
-    """Of kernels for this kind of device, where nobody says another."""
+    """Return the language of kernels for this kind of device, where no other one is asked for."""
     return "cuda" if device == "cuda" else "cpp"
 
 
 def demonstrations() -> list[str]:
-    """Tasks that have a start in the package."""
+    """List the tasks that have a start in the package."""
     return sorted(read_submission(folder).file.task for folder in _folders())
 
 
 def demonstration(task: str) -> Submission:
-    """The one of this task. Raises UsageError."""
+    """Return the package's start for this task. Raises UsageError where there is none."""
     for folder in _folders():
         found = read_submission(folder)
         if found.file.task == task:
@@ -43,9 +43,10 @@ def demonstration(task: str) -> Submission:
 
 
 def form_of(task: LoadedTask, language: Language) -> Submission:
-    """A submission whose kernel is still to be written, for runs that start from the reference.
+    """Return a submission whose kernel is still to be written, for runs that start from the reference.
 
-    It declares one dtype, float32 where the task has it, as the agents' sources do; whoever wants others gives a start.
+    It declares one dtype, float32 where the task has it, as the agents' sources do. A user who wants others gives a
+    start.
     """
     symbol, file = usual_symbol(task.spec.name, language), f"kernel.{_SUFFIXES[language]}"
     header = SubmissionFile(

@@ -1,7 +1,7 @@
-"""What a run has come to, in figures.
+"""Summary of a run in figures.
 
-Speedups are over eager PyTorch, geometric means over all timed cases. Success is a matter of the final judging alone,
-on cases that were drawn when the search had ended. A candidate without a verdict by an error of ours does not count.
+Speedups are over eager PyTorch, geometric means over all timed cases. Success depends on the final judging alone, on
+cases that were drawn when the search had ended. A candidate without a verdict by an error of ours does not count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Interval(Strict):
-    """A ratio with its 95 % interval; above 1 is faster."""
+    """Ratio with its 95 % interval; above 1 is faster."""
 
     value: float
     low: float
@@ -38,7 +38,7 @@ class Interval(Strict):
 
 
 class Rates(Strict):
-    """Of some candidates: how many, and which share held a kernel, was built, was right, became the run's best."""
+    """Number of some candidates, and the shares that held a kernel, were built, were right, became the run's best."""
 
     candidates: int
     parse_rate: float | None
@@ -48,10 +48,11 @@ class Rates(Strict):
 
 
 class Confusion(Strict):
-    """A verifier's last answers beside verdicts. True is positive; `silent`: no answer; `unjudged`: no verdict.
+    """Confusion matrix of a verifier: its last answers beside the verdicts.
 
-    The verifier of compilation is held against that, all others against being right. It is told of those alone that
-    were judged, and these are the ones that verifiers liked.
+    True is positive; `silent`: no answer; `unjudged`: no verdict. The verifier of compilation is compared with the
+    build, all others with being right. Only judged candidates can be compared, and these are the ones that verifiers
+    liked.
     """
 
     tp: int = 0
@@ -63,7 +64,7 @@ class Confusion(Strict):
 
     @property
     def accuracy(self) -> float | None:
-        """The share of its answers that were true."""
+        """Share of the verifier's answers that were right; None without any."""
         return share(self.tp + self.tn, self.tp + self.fp + self.tn + self.fn)
 
     def __add__(self, other: Confusion) -> Confusion:
@@ -72,7 +73,7 @@ class Confusion(Strict):
 
 
 class Point(Strict):
-    """What a run had spent when a candidate was judged, and its best speedup then; None while it had no kernel."""
+    """Amounts spent when a candidate was judged, and the best speedup then; None while there was no kernel."""
 
     evaluations: int
     tokens: int
@@ -81,19 +82,19 @@ class Point(Strict):
 
 
 class Summary(Strict):
-    """Of one run."""
+    """Figures of one run, as `summarise` computes them."""
 
     schema_version: Literal[1] = 1
     task: str
     agent: str
     agent_digest: str
-    """Two agents may have one name."""
+    """Digest of the agent, since two agents may have one name."""
     llm: tuple[str, ...]
     seed: int
     device: str
     hardware: str
     tier: str
-    """As the final judging tells; empty without one."""
+    """Tier of the final judging; it and `hardware` are empty where there was none."""
     kbench: str
     harness: str
     start: Literal["kernel", "reference"]
@@ -110,52 +111,59 @@ class Summary(Strict):
     compile_rate: float | None
     validity: float | None
     distinct_rate: float | None
-    """Of candidates with a kernel, the share whose code is no repetition."""
+    """Share of candidates with a kernel whose code is no repetition."""
     operators: dict[str, Rates]
     plans: int
     plan_rate: float | None
-    """Of anchored plans, those that keep to their form: anchors balanced, and nothing changed outside of them."""
+    """Share of anchored plans that keep to their form: anchors balanced, and nothing changed outside of them."""
     repairs: int
     repair_rate: float | None
-    """Of candidates made from a failure, those that are right."""
+    """Share of right ones among the candidates made from a failure."""
     best: str
     best_speedup: Interval | None
-    """In the search, on public cases."""
+    """Speedup of the best kernel in the search, on public cases."""
     final_status: str
-    """How the final judging of the best ended; `none`: nothing was better than the start; `pending`: not yet judged."""
+    """Status of the best kernel in the final judging.
+
+    `none`: nothing was better than the start; `pending`: not yet judged.
+    """
     final_speedup: Interval | None
     over_all: Interval | None
-    """Over the fastest baseline of each case, torch.compile among them."""
+    """Speedup over the fastest baseline of each case, torch.compile among them."""
     over_start: Interval | None
-    """Both as judged in the end. The interval holds all quotients of theirs, so it is wider than 95 %."""
-    gap: float | None
-    """The search's speedup over the final one in the cases that the search has timed: above 1, it promised more.
+    """Final speedup of the best kernel over that of the start, both as judged in the end.
 
-    None where the final judging was on another machine."""
+    The interval holds all quotients of their intervals, so it is wider than 95 %.
+    """
+    gap: float | None
+    """Speedup of the search over the final one, in the cases that the search has timed.
+
+    Above 1, the search promised more. None where the final judging was on another machine.
+    """
     verifiers: dict[str, Confusion]
     curve: tuple[Point, ...]
     area: dict[str, float | None]
-    """By evaluations, tokens and usd: the best speedup that a run had on the way, averaged in logarithms; 1 without."""
+    """Best speedup on the way, by evaluations, tokens and usd, averaged in logarithms; 1 while there was no kernel."""
     deviations: tuple[str, ...]
 
     @property
     def is_over(self) -> bool:
-        """Whether it says something about its agent: it ended by its budget, and was judged in the end."""
+        """True if the run says something about its agent: it ended by its budget, and was judged in the end."""
         return self.stop == "budget" and self.final_status not in ("pending", "harness_error")
 
     @property
     def budget(self) -> str:
-        """Its limits in a few words."""
+        """Limits of the run in a few words."""
         return budget(self.limits)
 
     @property
     def passed(self) -> bool:
-        """Whether a kernel of its own passed the final judging."""
+        """True if a kernel of the run's own passed the final judging."""
         return self.final_status == "passed"
 
 
 def summarise(evolved: Evolved) -> Summary:
-    """All figures of a run, from its archive, its budget and its final records."""
+    """Compute all figures of a run from its archive, its budget and its final records."""
     file, archive, spent = evolved.file, evolved.outcome.archive, evolved.budget.spent
     made = [node for node in archive if node.id != ROOT]
     counted = [node for node in made if not node.judged.is_ours]
@@ -208,9 +216,10 @@ def summarise(evolved: Evolved) -> Summary:
 
 
 def _gap(in_search: Interval | None, best: Node, final: RunRecord | None) -> float | None:
-    """Of the same cases: tier quick times the smallest binding alone, and how fast a kernel is depends on the size.
+    """Return the search's speedup over the final one of the same cases; None where one of them is missing.
 
-    Searches of before were shown speedups over the decomposition, and so is what their final record is asked for.
+    Tier quick times the smallest binding alone, and the speed of a kernel depends on the size. Earlier searches were
+    shown speedups over the decomposition, so the same is taken from their final record.
     """
     from robust_kbench.schema.record import REFERENCE
 
@@ -230,21 +239,21 @@ def _status(evolved: Evolved, final: RunRecord | None) -> str:
 
 
 def share(part: int, whole: int) -> float | None:
-    """None of nothing."""
+    """Return a part as a share of the whole; None where the whole is 0."""
     return part / whole if whole else None
 
 
 def agent_digest(agent: Preset) -> str:
-    """First 8 hex digits of the sha256 of all that an agent does; its limits and what is said about it do not count."""
+    """Return the first 8 hex digits of an agent's sha256, without its limits, summary, source and differences."""
     text = json.dumps(agent.model_dump(mode="json", exclude={"limits", "summary", "source", "differs"}), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def over_eager(record: RunRecord, only: Sequence[str] = (), baseline: str = "") -> Interval | None:
-    """Means of values and of bounds over all timed cases; None where one of them has none, or nothing passed.
+    """Return the mean speedup over all timed cases, with mean bounds; None where a case has none, or nothing passed.
 
-    `only`: the cases that have these names, see judging; by default, all. `baseline`: over that one, not over plain
-    PyTorch, that is the faster one of its operator and its decomposition.
+    `only` names the cases to use, see judging; default: all. `baseline`: the speedup is over that one. By default it is
+    over plain PyTorch, that is the faster one of its operator and its decomposition.
     """
     from robust_kbench.agents.judging import named
     from robust_kbench.scoring import score
@@ -260,12 +269,12 @@ def over_eager(record: RunRecord, only: Sequence[str] = (), baseline: str = "") 
 
 
 def _parts(name: str) -> frozenset[str]:
-    """Of a case's name: a record that was read back has its axes in another order than the task."""
+    """Split a case's name: a record that was read back has its axes in another order than the task."""
     return frozenset(name.split(", "))
 
 
 def over_fastest(record: RunRecord) -> Interval | None:
-    """As published for this record: see scoring. Means over its dtypes."""
+    """Return the speedup published for this record, see scoring: the mean over its dtypes. None if it did not pass."""
     from robust_kbench.scoring import score
 
     if record.status != "passed":
@@ -284,7 +293,10 @@ def _mean(ratios: Sequence[tuple[float, float, float]]) -> Interval | None:
 
 
 def quotient(above: Interval | None, below: Interval | None) -> Interval | None:
-    """Of two that were measured apart; its bounds are the furthest that theirs allow."""
+    """Return the quotient of two intervals that were measured apart; None where one is missing.
+
+    Its bounds are the furthest that theirs allow.
+    """
     if above is None or below is None:
         return None
     return Interval(value=above.value / below.value, low=above.low / below.high, high=above.high / below.low)
@@ -295,7 +307,7 @@ def _is_built(node: Node) -> bool:
 
 
 def _winners(archive: Archive) -> set[str]:
-    """Candidates that were faster than everything before."""
+    """Return the ids of candidates that were faster than everything before, without the root."""
     best, found = 0.0, set()
     for node in archive:
         if node.is_kernel and node.speedup > best:
@@ -361,7 +373,7 @@ def _confusion(role: str, answer: bool | None, node: Node | None) -> Confusion:
 
 
 def _curve(archive: Archive, spent: Sequence[Spent]) -> Iterator[Point]:
-    """The start, then each candidate."""
+    """Yield a point for the start, then one for each candidate."""
     best: float | None = None
     for node, then in zip(archive, [Spent(), *spent], strict=True):
         if node.is_kernel:
@@ -370,7 +382,7 @@ def _curve(archive: Archive, spent: Sequence[Spent]) -> Iterator[Point]:
 
 
 def areas(curve: Sequence[Point]) -> dict[str, float | None]:
-    """Under a curve, by each axis; None where nothing was spent on it, or nobody knows what."""
+    """Return the area under a curve, by each axis; None where nothing was spent on it, or the amount is unknown."""
     return {axis: _area(curve, axis) for axis in ("evaluations", "tokens", "usd")}
 
 
@@ -384,7 +396,10 @@ def _area(curve: Sequence[Point], axis: str) -> float | None:
 
 
 def _deviations(evolved: Evolved) -> Iterator[str]:
-    """Where a run is not what it follows: what its agent says of itself, and what it was asked to do."""
+    """Yield the deviations of a run from the method that it follows.
+
+    They come from the agent's own words, from the options of the run, and from its end.
+    """
     file = evolved.file
     yield from file.agent.differs
     yield from opening.deviations(file.agent, file.llm)
@@ -402,5 +417,5 @@ def _deviations(evolved: Evolved) -> Iterator[str]:
 
 
 def budget(limits: Limits) -> str:
-    """In a few words."""
+    """Format limits in a few words, without the unlimited ones."""
     return ", ".join(f"{name} {value}" for name, value in limits if value is not None)

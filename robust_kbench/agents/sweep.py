@@ -1,7 +1,6 @@
-"""Agents x tasks x models x seeds at equal budgets, from one file. It may be killed, and goes on where it was.
+"""Sweep of agents x tasks x models x seeds at equal budgets, from one file. A killed sweep goes on where it was.
 
-First all agents search; then what they have found is judged in the end, each kernel once. Runs share what was judged,
-see sharing.
+First all agents search. Then their results are judged in the end, each kernel once. Runs share verdicts, see sharing.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class SweepFile(Strict):
-    """What is to be run. Every agent, task, model and seed with every other, each with so many evaluations."""
+    """Request of a sweep: every agent, task, model and seed with every other, each with so many evaluations."""
 
     agents: tuple[str, ...] = Field(min_length=1, description="names of presets, or paths of YAML files")
     tasks: tuple[str, ...] = Field(min_length=1)
@@ -60,7 +59,7 @@ class SweepFile(Strict):
 
 @dataclass(frozen=True)
 class Run:
-    """One of a sweep, and the folder that it has in it."""
+    """Run of a sweep, with its folder in that of the sweep."""
 
     task: str
     agent: Preset
@@ -69,7 +68,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """Name of the run's folder in the sweep's."""
         return "__".join(_PLAIN.sub("-", part) for part in (self.task, self.agent.name, self.llm, str(self.seed)))
 
     def __str__(self) -> str:
@@ -77,21 +76,27 @@ class Run:
 
 
 Told = Callable[[Run, Summary | str], None]
-"""Hears what came of a run, or the words of its error."""
+"""Listener that hears the summary of a run, or the words of its error."""
 Counted = Callable[[Run, str, int, int], None]
-"""Hears that a submission of a run was judged in the end, for all that share it: the how-manieth, and of how many."""
+"""Listener that hears that a submission of a run was judged in the end, for all runs that share it.
+
+It gets the run, the submission's name, its number among the judged ones, and the number of all.
+"""
 
 
 @dataclass(frozen=True)
 class Swept:
-    """What has come of the runs, in their order; of those that failed, the words of the error."""
+    """Summaries of the runs in their order, and the words of the error for each that failed."""
 
     summaries: tuple[Summary, ...]
     failures: tuple[tuple[Run, str], ...]
 
 
 def read(file: str) -> SweepFile:
-    """A sweep of the user's, or `demonstration`. Paths of agents and starts are relative to it. Raises our errors."""
+    """Read a sweep of the user's, or `demonstration`. Raises UsageError and SpecError.
+
+    Paths of agents and starts are relative to the file.
+    """
     if file == DEMONSTRATION:
         with resources.as_file(resources.files("robust_kbench.agents") / f"{DEMONSTRATION}.yaml") as own:
             return _parsed(own)
@@ -120,7 +125,7 @@ def narrowed(
     seeds: Sequence[int] = (),
     evaluations: int | None = None,
 ) -> SweepFile:
-    """A part of a sweep, or a shorter one. Raises UsageError for what is not in it."""
+    """Return a part of a sweep, or a shorter one. Raises UsageError for a name or seed that is not in it."""
     changes: dict[str, Any] = {}
     for name, wanted in (("agents", agents), ("tasks", tasks), ("seeds", seeds)):
         known = getattr(file, name)
@@ -137,7 +142,7 @@ def narrowed(
 
 
 def runs(file: SweepFile) -> list[Run]:
-    """All of a sweep: seed after seed, so that what is done so far is about all agents and tasks.
+    """List all runs of a sweep, seed after seed, so that an unfinished sweep is about all agents and tasks.
 
     Raises UsageError and SpecError for an agent, a task or a model that does not exist, before anything has begun.
     """
@@ -168,10 +173,11 @@ def carry_out(
     judged: Counted = lambda run, name, number, count: None,
     ended: Told = lambda run, what: None,
 ) -> Swept:
-    """Let all agents search, and judge in the end what they have found, or go on with that.
+    """Let all agents search, and judge their results in the end, or go on with that.
 
-    `jobs`: runs side by side, which `begun` observes only one by one. A run that fails is told, and ends nothing. What
-    there is so far is written after every run. Raises UsageError and SpecError before anything has begun.
+    `jobs` is the number of runs side by side; `begun` observes a search only if it is 1. A run that fails is reported,
+    and ends nothing. The tables of all results so far are written after every run. Raises UsageError and SpecError
+    before anything has begun.
     """
     orders = _orders(file, folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -198,7 +204,7 @@ def carry_out(
 
 @dataclass(frozen=True)
 class _Order:
-    """All that is needed for one run."""
+    """Order of one run, with all that is needed for it."""
 
     run: Run
     file: RunFile
@@ -227,7 +233,7 @@ def _swept(orders: Sequence[_Order], found: Mapping[Run, Summary | str]) -> Swep
 def _each(
     work: Callable[[Item], Result], items: Sequence[Item], jobs: int, device: str
 ) -> Iterator[tuple[Item, Result | str]]:
-    """What comes of each, or the words of its error, as they are ready."""
+    """Yield the result for each item, or the words of its error, as they are ready."""
     if jobs == 1:
         for item in items:
             yield item, _outcome(work, item)
@@ -251,14 +257,14 @@ def _search(order: _Order, observe: Observe) -> Summary:
 
 @dataclass(frozen=True)
 class _Finalist:
-    """A submission in the folder of a run; the same one in folders of others is judged with it."""
+    """Submission in the folder of a run. The same one in folders of other runs is judged with it."""
 
     order: _Order
     name: str
 
 
 def _finalists(orders: Sequence[_Order]) -> list[_Finalist]:
-    """Each kernel that has to be judged in the end, once. Starts are slow, and so they come first."""
+    """List each kernel that has to be judged in the end, once. Starts are slow, and so they come first."""
     found: dict[tuple[str, str, str], _Finalist] = {}
     for order in orders:
         due = _outcome(evolution.finalists, order.folder)
@@ -284,7 +290,7 @@ def _outcome(work: Callable[[Item], Result], item: Item) -> Result | str:
 
 
 def _start(file: SweepFile, run: Run) -> Submission | None:
-    """None: the reference. Raises UsageError."""
+    """Return the start of a run; None for the reference. Raises UsageError."""
     if file.starts == starts.REFERENCE:
         return None
     if file.starts == starts.DEMO:
@@ -303,7 +309,10 @@ def _run_file(file: SweepFile, run: Run, start: Submission | None, device: Devic
 
 
 def _check_that_it_is_the_same(folder: Path, file: RunFile) -> None:
-    """A run of an earlier sweep into this folder may have had another budget. Who made it may differ, and shows."""
+    """Check that the run in `folder` has the same request. Raises UsageError otherwise.
+
+    A run of an earlier sweep may have had another budget. The release that made it may differ, and the results show it.
+    """
     there, wanted = (_what_counts(each) for each in (evolution.read(folder), file))
     if changed := sorted(name for name in wanted if there[name] != wanted[name]):
         raise UsageError(f"{folder}: was begun with another {', '.join(changed)}; choose another --out")
@@ -315,7 +324,7 @@ def _what_counts(file: RunFile) -> dict[str, Any]:
 
 
 def write(swept: Swept, file: SweepFile, folder: Path) -> list[Path]:
-    """The tables of what there is so far."""
+    """Write the tables of all results so far, and return their paths."""
     count = len(file.agents) * len(file.tasks) * len(file.llms) * len(file.seeds)
     about = (
         f"{len(swept.summaries)} of {count} runs: agents {', '.join(file.agents)}; tasks {', '.join(file.tasks)}; "

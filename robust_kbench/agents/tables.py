@@ -1,4 +1,4 @@
-"""What a sweep leaves behind to be read and computed with: a row for each run, and a page that compares them."""
+"""Tables of a sweep: a row of figures for each run, and a page that compares the runs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ COLUMNS = (*_PLAIN, *(f"{name}{end}" for name in _RATIOS for end in ("", "_low",
 def write(
     folder: Path, summaries: Sequence[Summary], failures: Sequence[tuple[str, str]], *, about: str, rules_only: bool
 ) -> list[Path]:
-    """Write `runs.csv` and `README.md`; returns the paths.
+    """Write `runs.csv` and `README.md`, and return the paths.
 
-    `failures`: runs that came to nothing, each with the words of its error. `rules_only`: no language model took part.
+    `failures` are runs without a result, each with the words of its error. `rules_only`: no language model took part.
     """
     files = {RUNS: to_csv(summaries), README: to_markdown(summaries, failures, about=about, rules_only=rules_only)}
     for name, text in files.items():
@@ -37,7 +37,7 @@ def write(
 
 
 def to_csv(summaries: Sequence[Summary]) -> str:
-    """A row for each run, sorted by task, agent, model and seed; empty where there is no value."""
+    """Format a row for each run, sorted by task, agent, model and seed; empty where there is no value."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -67,7 +67,7 @@ def _cell(value: Any) -> Any:
 def to_markdown(
     summaries: Sequence[Summary], failures: Sequence[tuple[str, str]], *, about: str, rules_only: bool
 ) -> str:
-    """The page."""
+    """Format the page that compares the runs."""
     return "\n".join(part for part in _parts(summaries, failures, about, rules_only) if part)
 
 
@@ -102,7 +102,10 @@ def _parts(
 
 
 def _best_of_tasks(summaries: Sequence[Summary]) -> str:
-    """Of all runs that passed in the end, for each task the one whose interval over the start begins highest."""
+    """Format a table with the best run of each task; empty without any.
+
+    Of the runs that passed in the end, the best is the one whose interval over the start begins highest.
+    """
     passed = [run for run in summaries if run.is_over and run.passed and run.over_start is not None]
     lines = []
     for task in sorted({run.task for run in passed}):

@@ -1,4 +1,4 @@
-"""The bank of a task: variants that must pass and variants that must fail, from its `mutants.py`.
+"""Bank of a task: variants that must pass and variants that must fail, from its `mutants.py`.
 
     HONEST = (two_pass, float32_sum)          # other algorithms and orders of summation, as a kernel may compute
     MUTANTS = (eps_inside, lost_tail)         # wrong ones
@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Member:
-    """One variant of a task's own bank."""
+    """Variant of a task's own bank."""
 
     name: str
     description: str
@@ -37,9 +37,9 @@ class Member:
 
 @dataclass(frozen=True)
 class Bank:
-    """The variants of one task.
+    """Variants of one task, and the exemptions of wrong ones.
 
-    `exempt`: wrong variant -> dtype, or "dtype in layout" -> why it is indistinguishable there.
+    `exempt`: wrong variant -> dtype, or "dtype in layout" -> reason why it is indistinguishable there.
     """
 
     members: tuple[Member, ...] = ()
@@ -47,7 +47,7 @@ class Bank:
 
 
 def load_bank(task: LoadedTask) -> Bank:
-    """Read `mutants.py` beside the reference; an empty bank where there is none. Raises SpecError."""
+    """Read `mutants.py` beside the reference; return an empty bank if there is none. Raises SpecError."""
     path = task.folder / BANK_FILE
     if not path.is_file():
         return Bank()
@@ -95,7 +95,7 @@ def _refuse_doubles(names: list[str], where: str) -> None:
 
 
 def _check_exempt(task: LoadedTask, exempt: Any, where: str) -> None:
-    """Names are checked later, when the generic variants are known too."""
+    """Check the places and reasons of exemptions. Names are checked later, when the generic variants are known too."""
     for name, reasons in exempt.items():
         for place, reason in reasons.items():
             dtype, _, layout = place.partition(" in ")

@@ -1,4 +1,4 @@
-"""How likely a single evaluation is to refuse a mutant: the audit is patient, an evaluation draws a few cases."""
+"""Chance that a single evaluation refuses a mutant. An audit tries many cases, an evaluation draws only a few."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from robust_kbench.schema.record import Tier
 
 
 def chance(trial: Trial, tally: Tally, tier: Tier, dtypes: int) -> float:
-    """The probability that a suite of `tier`, shared by `dtypes` dtypes, holds a case that refuses the variant.
+    """Compute the probability that a suite of `tier`, shared by `dtypes` dtypes, has a case that refuses the variant.
 
-    From the shares of the first round's cases that refuse it, drawn ones and each probe's by themselves. The audit's
-    cases are smaller than the tier's, so that what only long reductions reveal is underrated.
+    It follows from the shares of the first round's cases that refuse it, of drawn cases and of each probe separately.
+    The audit's cases are smaller than the tier's, so that faults which only long reductions reveal are underrated.
     """
     budget = BUDGETS[tier]
     tried, refused = Counter[str](), Counter[str]()
@@ -31,7 +31,7 @@ def chance(trial: Trial, tally: Tally, tier: Tier, dtypes: int) -> float:
 
 
 def mean_chance(trials: Sequence[Trial], tier: Tier) -> float:
-    """The share of all mutants that one evaluation kills, on average; NaN when there is none."""
+    """Compute the share of all mutants that one evaluation kills, on average; NaN if there are none."""
     dtypes = Counter(trial.task for trial in trials)
     chances = [chance(trial, tally, tier, dtypes[trial.task]) for trial in trials for tally in trial.of("mutant")]
     return sum(chances) / len(chances) if chances else float("nan")

@@ -1,4 +1,4 @@
-"""The audit of one task in one dtype: which cases, which variants, and what it takes to be admitted."""
+"""Audit of one task in one dtype: its cases, its variants, and the conditions of admission."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from robust_kbench.schema.task import FloatDType
 
 SEED = 20260101
 LEAST_HONEST, LEAST_MUTANTS = 2, 6
-"""Variants that a task's own bank must hold."""
+"""Least numbers of honest variants and of mutants that a task's own bank must hold."""
 _ALIKE = 2.0  # an exempt variant's median error, in units of the honest ones'
 _SELDOM = 0.1  # of the cases may refuse it, those where its error happens to add up
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How thorough an audit is."""
+    """Extent of an audit: the number and size of its cases, and the variants."""
 
     per_layout: int = 10
-    """Cases: the distributions take turns, so that each layout meets most of them."""
+    """Number of cases for each layout. Distributions take turns, so that each layout meets most of them."""
     rounds: int = 25
-    """Of the later ones, only what a layout has not refused yet is judged."""
+    """Number of rounds. Later rounds only pursue wrong variants in layouts that have not refused them yet."""
     elements: int = 1 << 16
     flops: float = 3e7
     needs_bank: bool = True
-    """Whether a task must come with variants of its own."""
+    """True if a task must come with variants of its own."""
     most_inputs: int | None = None
-    """How many inputs are held constant or rounded, each by itself; None means all."""
+    """Largest number of inputs that are held constant or rounded, each by itself; None means all."""
 
 
 @dataclass(frozen=True)
 class Examination:
-    """What was found. `faults` refuse the task; `exempt`: variants that may pass, with the reason.
+    """Results of an audit. `faults` refuse the task; `exempt` holds variants that may pass, with the reasons.
 
-    `in_full`: wrong variants were tried on every case, so that figures about them mean something.
+    `in_full`: True if wrong variants were tried on every case. Only then do figures about them mean something.
     """
 
     trial: Trial
@@ -56,7 +56,7 @@ class Examination:
 
     @property
     def is_admitted(self) -> bool:
-        """Whether the task is a task in this dtype."""
+        """True if the task is admitted in this dtype."""
         return not self.faults
 
 
@@ -69,7 +69,7 @@ def examine(
     in_full: bool = True,
     plan: Plan | None = None,
 ) -> Examination:
-    """Try everything; `in_full`, on every case. Raises SpecError where the bank is malformed."""
+    """Check the reference and try all variants; `in_full`, on every case. Raises SpecError if the bank is malformed."""
     plan = plan or Plan(needs_bank=task.admission is None)  # what was imported comes without variants of its own
     bank = load_bank(task)
     variants = [*own_variants(bank, dtype), *generic_variants(task.spec, plan.most_inputs)]
@@ -85,7 +85,7 @@ def examine(
 
 
 def audit_cases(task: LoadedTask, dtype: FloatDType, seed: int, plan: Plan | None = None) -> tuple[Case, ...]:
-    """Small cases of one dtype: every layout with most distributions, every probe at several sizes."""
+    """Draw small cases of one dtype: every layout with most distributions, every probe at several sizes."""
     plan = plan or Plan()
     known = layouts.applicable(task.spec, dense=False)
     budget = Budget(
@@ -127,7 +127,11 @@ def _faults(trial: Trial, reasons: Mapping[str, str], exempt: Mapping[str, Mappi
 
 
 def _survival(trial: Trial, tally: Tally, excused: Collection[str]) -> Iterator[str]:
-    """`excused`: "dtype in layout", where PyTorch itself errs by as much; held to its figures as any exemption is."""
+    """Report a wrong variant that passes everywhere, or in some layouts.
+
+    `excused`: "dtype in layout", where PyTorch itself errs by as much. Like any exemption, it counts only if the
+    figures of the variant agree with it.
+    """
     is_alike = trial.median_ratio(tally) <= _ALIKE * trial.median_honest(tally)
     if not tally.refused:
         yield f"{tally.kind} {tally.name} passes: {figures(trial, tally)}; {tally.description}"
@@ -138,7 +142,7 @@ def _survival(trial: Trial, tally: Tally, excused: Collection[str]) -> Iterator[
 
 
 def figures(trial: Trial, tally: Tally) -> str:
-    """How far a variant is off, beside the honest ones on the same cases, in units of the limit."""
+    """Describe the errors of a variant beside those of honest ones on the same cases, in units of the limit."""
     return (
         f"errors {trial.median_ratio(tally):.2g} (at most {tally.largest:.2g}) of the limit, "
         f"honest ones' {trial.median_honest(tally):.2g} (at most {trial.largest_honest(tally):.2g}), "

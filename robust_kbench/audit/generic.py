@@ -1,4 +1,4 @@
-"""The variants that the registry makes for every task: honest ones, non-answers and mutants."""
+"""Variants that the registry makes for every task: honest ones, non-answers and mutants."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from robust_kbench.schema.task import Output, Task
 Change = Callable[[Setting, str], torch.Tensor | None]
 Item = TypeVar("Item")
 _UNSEEN_IN_A_SAMPLE = {"one_element_zero", "last_element_missing", "one_element_off", "neighbours_swapped"}
-"""Of an output that is compared by its distribution: one element more or less is as likely as the others."""
+"""Mutations left out for outputs that are compared by distribution: a sample with one other element is as likely."""
 
 
 def generic_variants(task: Task, most_inputs: int | None = None) -> Iterator[Variant]:
-    """All of them; where the task has several outputs, each is spoilt alone.
+    """Make all generic variants. If the task has several outputs, each is spoilt alone.
 
-    `most_inputs`: of those that hold one input constant or round it, no more than this, spread over all inputs.
+    `most_inputs`: of each kind of variants that are made from inputs, make no more than this, spread over all inputs.
     """
     yield Variant("pytorch", "honest", "PyTorch in the case's dtype.", _native)
     yield Variant("rounded_once", "honest", "Float64, rounded once.", _rounded_once)
@@ -53,7 +53,7 @@ def generic_variants(task: Task, most_inputs: int | None = None) -> Iterator[Var
 
 
 def _spread(items: Sequence[Item], most: int | None) -> Sequence[Item]:
-    """The first, the last and some between them: no more than `most`."""
+    """Select the first item, the last one and some between them: no more than `most`, or all if that is None."""
     if most is None or len(items) <= most:
         return items
     return [items[place * (len(items) - 1) // max(1, most - 1)] for place in range(most)]
@@ -93,7 +93,7 @@ def _rounded_once(setting: Setting) -> Tensors:
 
 
 def float32_inside(setting: Setting) -> Tensors | None:
-    """PyTorch on inputs that are widened; None where they are no halves."""
+    """Run PyTorch on inputs widened to float32, and round the results; None if the case is not in half precision."""
     if setting.case.dtype not in ("float16", "bfloat16"):
         return None
     values = setting.inputs.values

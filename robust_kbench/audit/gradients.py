@@ -1,4 +1,4 @@
-"""The reference of a backward op against float64 automatic differentiation of the op that it belongs to."""
+"""Check of a backward op's reference against float64 automatic differentiation of its forward op."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Distribution
 
 PREFIX = "grad_"
-"""Of x, the gradient is called grad_x: outputs so name the inputs of the op, inputs its outputs."""
+"""Prefix of gradients: grad_x is the gradient of x. Outputs name the forward op's inputs, inputs name its outputs."""
 _COTANGENTS: tuple[Distribution, ...] = ("normal", "one_hot", "lognormal")
 _CASES = 3
 _TOLERANCE = 1e-9  # of float64: rounding of a long sum with cancellation, far from any mistake
@@ -26,7 +26,7 @@ Values = Mapping[str, Any]
 
 
 def wrong_gradients(task: LoadedTask, cases: Sequence[Case]) -> Iterator[str]:
-    """What is wrong with the gradients, each output by itself; nothing for an op that is no backward op."""
+    """Report wrong gradients, each output by itself. Yield nothing for an op that is no backward op."""
     spec = task.spec
     cotangents = [name for name, tensor in spec.inputs.items() if tensor.role == "gradient"]
     if spec.forward is None:
@@ -73,7 +73,7 @@ def _compare(task: LoadedTask, forward: LoadedTask, case: Case, distribution: Di
 
 
 def _forward_arguments(task: LoadedTask, forward: LoadedTask, case: Case) -> dict[str, Any]:
-    """Float64 arguments of the forward op: the backward op's where it has them, else drawn for the forward op."""
+    """Make float64 arguments of the forward op: the backward op's where it has them, else drawn for the forward op."""
     ours = _wide(make_inputs(task.spec, case).values)
     if set(forward.spec.inputs) <= set(ours):
         return {name: ours[name] for name in forward.spec.inputs}

@@ -1,4 +1,4 @@
-"""The properties of a task, for variants: what they answer to related inputs is held to each other."""
+"""Check of a task's properties on variants: their answers to related inputs are held to each other."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from robust_kbench.oracle.properties import Relation, relate
 from robust_kbench.schema.task import Property
 
 _TIMES = 6
-"""On how many cases each property is tried."""
+"""Number of cases on which each property is tried."""
 
 
 @dataclass(frozen=True)
 class Kin:
-    """A relation of one case, with a setting for each of its calls."""
+    """Relation of one case, with a setting for each of its calls."""
 
     relation: Relation
     settings: tuple[Setting, ...]
@@ -25,7 +25,10 @@ class Kin:
     def violation(
         self, variant: Variant, setting: Setting, answer: Tensors, limits: Mapping[str, Sequence[float]]
     ) -> str | None:
-        """What does not hold between the answers of `variant`, in words. `answer`: the one to `setting`."""
+        """Describe how the answers of `variant` break the relation. `answer` is the one to `setting`.
+
+        Return None if they do not, or if the variant does not apply to one of the settings.
+        """
         answers = [answer if other is setting else variant.answer(other) for other in self.settings]
         given = [tensors for tensors in answers if tensors is not None]
         if len(given) < len(answers):
@@ -34,14 +37,14 @@ class Kin:
 
 
 class Family:
-    """The properties of a task, each of which is still to be tried on some cases."""
+    """Properties of a task, with the number of cases on which each is still to be tried."""
 
     def __init__(self, properties: Sequence[Property]) -> None:
         self._left = dict.fromkeys(range(len(properties)), _TIMES)
         self._properties = properties
 
     def of(self, setting: Setting) -> Iterator[Kin]:
-        """The relations to try on one case."""
+        """Make the relations to try on one case."""
         for number, prop in enumerate(self._properties):
             if self._left[number]:
                 draw = Draw(setting.case.seed, f"related {number}")

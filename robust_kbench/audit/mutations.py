@@ -1,7 +1,7 @@
 """Wrong answers that can be made for every task from the right one, many of them near.
 
-Every function gives one output of one case, the other outputs being right, or None where it does not apply. What is
-changed at random is drawn from the case's own seed.
+Every function returns one output of one case, or None where it does not apply. The other outputs are right. Random
+changes are drawn from the case's own seed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from robust_kbench.cases.draw import Draw
 
 Change = Callable[[Setting, str], torch.Tensor | None]
 NEAR = 6.0
-"""In units of the limit: how far the near ones among these are off."""
+"""Error of the near mutations among these, in units of the limit."""
 
 
 def one_element_zero(setting: Setting, name: str) -> torch.Tensor | None:
@@ -147,7 +147,7 @@ def _size(right: torch.Tensor) -> float:
 
 
 def _off(setting: Setting, name: str, direction: torch.Tensor) -> torch.Tensor | None:
-    """PyTorch's answer moved along `direction` until its error is `NEAR` limits; None where it cannot be moved."""
+    """Move PyTorch's answer along `direction` until its error is about `NEAR` limits; None where it cannot be moved."""
     right = setting.native[name]
     if not right.is_floating_point() or not bool(direction.any()):
         return None

@@ -1,6 +1,6 @@
-"""What somebody returns who computes nothing: each must fail on every task.
+"""Answers of a submission that computes nothing: each must fail on every task.
 
-Every function gives one output of one case, the other outputs being right, or None where it does not apply.
+Every function returns one output of one case, or None where it does not apply. The other outputs are right.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ NON_ANSWERS: tuple[Change, ...] = (zeros, ones, mean, previous, first_slice, fir
 
 
 class Copy:
-    """A copy of one input, cut or repeated to the output's shape as a careless kernel would."""
+    """Copy of one input, cut or repeated to the output's shape as a careless kernel would."""
 
     def __init__(self, source: str) -> None:
         self._source = source
 
     def __call__(self, setting: Setting, name: str) -> torch.Tensor | None:
-        """The values of the input in row-major order, from the start again when they end."""
+        """Repeat or cut the values of the input in row-major order; None if the input or the output is empty."""
         flat = setting.inputs.tensors[self._source].reshape(-1)
         right = setting.native[name]
         if not flat.numel() or not right.numel():

@@ -11,7 +11,7 @@ from robust_kbench.cases.suite import BUDGETS
 
 
 def table(examination: Examination) -> Iterator[str]:
-    """Every variant of one task and dtype with what became of it, near ones marked, the task's own with an asterisk."""
+    """List every variant of one task and dtype with its result. Mark near ones, and the task's own with an asterisk."""
     trial = examination.trial
     yield f"{'':46}{'refused':>9} {'error/limit':>12}"
     for tally in trial.tallies:
@@ -20,7 +20,7 @@ def table(examination: Examination) -> Iterator[str]:
 
 
 def line(examination: Examination) -> Iterator[str]:
-    """One task and dtype: the verdict and its figures, then what refuses it and what is exempt."""
+    """Report on one task and dtype: the verdict with its figures, then the faults and the exemptions."""
     trial = examination.trial
     verdict = "admitted" if examination.is_admitted else "REFUSED"
     honest, mutants = trial.of("honest"), trial.of("mutant")
@@ -37,9 +37,9 @@ def line(examination: Examination) -> Iterator[str]:
 
 
 def summary(examinations: Sequence[Examination]) -> Iterator[str]:
-    """The registry in two lines, in four if it was examined in full.
+    """Summarise the registry in two lines, or in four if it was examined in full.
 
-    A variant counts once in every dtype, in the third line once in all.
+    A variant counts once in every dtype, but in the third line once in all.
     """
     trials = [examination.trial for examination in examinations]
     admitted = sum(examination.is_admitted for examination in examinations)
@@ -70,7 +70,7 @@ def _in_full(trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def _distinct(trials: Sequence[Trial], what: str) -> str:
-    """How many variants over all dtypes, and how many of them are of the tasks' own banks."""
+    """Count the variants over all dtypes, and the ones among them from the tasks' own banks."""
     found = {
         (trial.task, tally.name, tally.is_generic)
         for trial in trials

@@ -1,4 +1,4 @@
-"""One case with all that variants are made from and held to, made once for all of them, when the first needs it."""
+"""Case with all data that variants are made from and held to. It is made once, when the first variant needs it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Tensors = Mapping[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class Setting:
-    """A case, its inputs, and what answers to it are held to."""
+    """Case with its inputs and the standards that answers are held to."""
 
     task: LoadedTask
     reference: Reference
@@ -33,25 +33,25 @@ class Setting:
 
     @classmethod
     def of(cls, task: LoadedTask, reference: Reference, case: Case) -> Setting:
-        """Make the inputs."""
+        """Make the inputs of `case` and the setting with them."""
         return cls(task, reference, case, make_inputs(task.spec, case))
 
     def beside(self, inputs: Inputs) -> Setting:
-        """Make the setting of the same case with other inputs; itself, where they are its own."""
+        """Make the setting of the same case with other inputs; return itself if they are its own."""
         return self if inputs is self.inputs else replace(self, inputs=inputs)
 
     @cached_property
     def expected(self) -> Expected:
-        """The reference's answers, and what others are held to."""
+        """Answers of the reference, and the standards that other answers are held to."""
         return Judge(self.task.spec, self.reference).expect(self.case, self.inputs)
 
     def shape_of(self, output: str) -> tuple[int, ...]:
-        """That of one output, which is known without its answer."""
+        """Compute the shape of one output, which is known without its answer."""
         return shape_of(self.task.spec.outputs[output], self.case.axes)
 
     @property
     def exact(self) -> Tensors:
-        """The reference's answer in float64."""
+        """Answer of the reference in float64."""
         return self.expected.exact
 
     @property
@@ -72,6 +72,6 @@ class Setting:
         return found | sums.accepted(answer, self.exact, self.expected.standards, found)
 
     def verdict(self, answer: Tensors) -> CaseResult:
-        """Judge `answer` as that of a kernel, which is refused after a second look only."""
+        """Judge `answer` like that of a kernel, which is refused only after a second look."""
         seen = Observation(self.case, "returned", outputs=dict(answer))
         return Judge(self.task.spec, self.reference).verdict(seen, self.inputs, with_digest=False).result

@@ -1,4 +1,4 @@
-"""Judge honest variants on fresh seeds, very often: a false rejection would be an honest author's kernel refused."""
+"""Judge honest variants on fresh seeds, very often. A false rejection would refuse the kernel of an honest author."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.task import FloatDType
 
 ALLOWED = 0.9
-"""No honest error may come closer to its limit than this."""
+"""Largest error of an honest variant that does not count as close, in units of its limit."""
 _TOLD = 20
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One judgement of one honest variant. Raw facts, in words where they are only printed."""
+    """Judgement of one honest variant. The fields are raw facts, in words where they are only printed."""
 
     task: str
     variant: str
@@ -35,21 +35,24 @@ class Judged:
 
 @dataclass(frozen=True)
 class Soaked:
-    """All of them, with the seed that repeats them."""
+    """Judgements of honest variants, with the seed that repeats them."""
 
     seed: int
     judged: tuple[Judged, ...]
 
     @property
     def is_clean(self) -> bool:
-        """No false rejection, and none that was close to one."""
+        """True if there is no false rejection, and none that was close to one."""
         return all(one.is_accepted and one.ratio <= ALLOWED for one in self.judged)
 
 
 def soak(
     units: Sequence[Unit], count: int, jobs: int, seed: int | None, step: Callable[[int], None] = lambda _: None
 ) -> Soaked:
-    """At least `count` judgements: suites of tier quick, as many for each task and dtype, each from a fresh seed."""
+    """Make at least `count` judgements on suites of tier quick.
+
+    Each task and dtype gets equally many suites, each from a fresh seed.
+    """
     chosen = secrets.randbits(40) if seed is None else seed
     judged: list[Judged] = []
     rounds = 0
@@ -63,7 +66,7 @@ def soak(
 
 
 def report(soaked: Soaked) -> Iterator[str]:
-    """The false rejections, and what came closest to its limit."""
+    """List the false rejections, the errors close to their limit, and the largest error."""
     rejected = [one for one in soaked.judged if not one.is_accepted]
     yield (
         f"{len(soaked.judged):,} judgements of honest variants of {len({one.task for one in soaked.judged})} tasks "

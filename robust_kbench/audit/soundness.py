@@ -1,4 +1,4 @@
-"""Is the reference what the task says, at a useful scale, and does it lose nothing that float64 has?"""
+"""Check that a reference fits its task, has a useful scale, and keeps the precision of float64."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEAST_VARIATION = 0.01  # robust-kbench's threshold, but of the output's own ro
 _ASIDE, _STEP = 2.0**-14, 2.0**-28
 _LARGEST_BEND = 2.0**-38
 _LONGER = (2.0**6, 2.0**12)
-"""A bend that is the op's own grows with the step or faster; that of a rounding stays as large as the rounding."""
+"""Factors of longer steps. The op's own bend grows with the step or faster; that of a rounding stays as large."""
 _NATIVE_FACTOR = 16.0
 _MOST_UNDERFLOW = 0.5
 _CASES = 6
@@ -28,7 +28,7 @@ Values = Mapping[str, torch.Tensor | int | float]
 
 
 def ailments(task: LoadedTask, cases: Sequence[Case]) -> Iterator[str]:
-    """What is wrong with the reference on some of the drawn `cases`, in words; nothing when it is sound."""
+    """Report faults of the reference on some of the drawn `cases`, in words. Yield nothing if it is sound."""
     reference = Reference(task)
     plain = [case for case in cases if case.probe is None and case.layout != "expanded"]
     dense = [case for case in plain if case.distribution in ("normal", "uniform")]
@@ -42,7 +42,7 @@ def ailments(task: LoadedTask, cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _contradictions(setting: Setting) -> Iterator[str]:
-    """Shapes and dtypes other than declared, and exact answers that are not finite."""
+    """Report shapes and dtypes other than declared, and exact answers that are not finite."""
     task, case = setting.task.spec, setting.case
     for name, spec in task.outputs.items():
         shape, dtype = shape_of(spec, case.axes), task.dtype_of(spec, case.dtype)
@@ -58,7 +58,7 @@ def _contradictions(setting: Setting) -> Iterator[str]:
 
 
 def _imprecision(setting: Setting) -> Iterator[str]:
-    """PyTorch's own error far beyond what the dtype and the reduction explain: it would excuse wrong answers."""
+    """Report PyTorch's errors far beyond those that dtype and reduction explain: they would excuse wrong answers."""
     for name, native in setting.native.items():
         spec = setting.task.spec.outputs[name]
         if not native.is_floating_point() or setting.task.spec.comparison_of(spec) == "random":
@@ -71,12 +71,13 @@ def _imprecision(setting: Setting) -> Iterator[str]:
 
 
 def _instability(setting: Setting) -> Iterator[str]:
-    """Equal small steps of the inputs must make equal steps of the float64 answer, unless it is rounded on the way.
+    """Report float64 outputs that do not make equal steps for equal small steps of the inputs.
 
-    Along a line x(t) = x + t * d with |d| = 2**-28 |x|, a smooth op has a second difference of 2**-56 times its
-    curvature and a maximum or a rectifier none; a float32 number inside makes one of 2**-24 in an eighth of the
-    elements, less the root of the number of terms that it is averaged over. It starts beside the case's values, which
-    float32 can hold. A deep network has so many rectifiers that some change sides within such a step; longer ones tell.
+    Such an output is rounded on the way, or is not stable. Along a line x(t) = x + t * d with |d| = 2**-28 |x|, a
+    smooth op has a second difference of 2**-56 times its curvature and a maximum or a rectifier none. A float32 number
+    inside makes one of 2**-24 in an eighth of the elements, less the root of the number of terms that it is averaged
+    over. The line starts beside the case's values, since float32 can hold these. A deep network has so many rectifiers
+    that some change sides within such a step; longer steps tell the two apart.
     """
     values = setting.inputs.values
     generator = torch.Generator().manual_seed(setting.case.seed)
@@ -96,7 +97,10 @@ def _instability(setting: Setting) -> Iterator[str]:
 
 
 def _bends(setting: Setting, start: Values, step: Mapping[str, torch.Tensor | None], amount: float) -> dict[str, float]:
-    """The second difference of each real output along two steps of `amount`, in units of its root mean square."""
+    """Compute the second difference of each real output along two steps of `amount`.
+
+    It is given in units of the output's root mean square.
+    """
     here, near, far = (setting.reference.exact(Inputs(_moved(start, step, count * amount))) for count in (0, 1, 2))
     return {
         name: _most(far[name] - 2 * near[name] + here[name], here[name])
@@ -106,7 +110,7 @@ def _bends(setting: Setting, start: Values, step: Mapping[str, torch.Tensor | No
 
 
 def _most(bends: torch.Tensor, yardstick: torch.Tensor) -> float:
-    """The bend that all but 5 % of the elements stay below: where two values change places, a sort has a kink."""
+    """Return the bend that all but 5 % of the elements stay below: a sort has a kink where two values change places."""
     size = float(yardstick.norm()) / math.sqrt(max(1, yardstick.numel()))
     if not size:
         return 0.0
@@ -115,7 +119,7 @@ def _most(bends: torch.Tensor, yardstick: torch.Tensor) -> float:
 
 
 def _noise(value: torch.Tensor | int | float, generator: torch.Generator) -> torch.Tensor | None:
-    """Of the size of the value; None for what is no floating-point tensor."""
+    """Draw noise of the size of the value; None for anything but a floating-point tensor."""
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return None
     return value.double() * torch.randn(value.shape, generator=generator, dtype=torch.float64)
@@ -126,7 +130,7 @@ def _moved(values: Values, noise: Mapping[str, torch.Tensor | None], amount: flo
 
 
 def _degenerate(settings: Sequence[Setting], name: str) -> Iterator[str]:
-    """Outputs that hardly vary along an axis or between seeds, or that the dtype cannot hold."""
+    """Report outputs that hardly vary along an axis or between seeds, or that the dtype cannot hold."""
     exact = [setting.exact[name].double() for setting in settings]
     for axis in range(exact[0].dim() if exact else 0):
         long = [tensor for tensor in exact if tensor.shape[axis] > 1]
@@ -149,6 +153,6 @@ def _underflow(setting: Setting, name: str) -> float:
 
 
 def _relative(difference: torch.Tensor, yardstick: torch.Tensor) -> float:
-    """Norm of the difference over the norm of the yardstick; infinite where that is zero and the difference is not."""
+    """Divide the norm of the difference by that of the yardstick; infinite if only the latter is zero."""
     above, below = float(difference.double().norm()), float(yardstick.double().norm())
     return above / below if below else (0.0 if above == 0.0 else float("inf"))

@@ -1,4 +1,4 @@
-"""What the rule said about the variants of a task: facts first, and what follows from them."""
+"""Results of the rule on the variants of a task: facts first, then conclusions from them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import Layout
 
 NEAR_LIMIT = 10.0
-"""A mutant is near when its error is at most this many times the limit."""
+"""Largest error of a near mutant, in units of the limit."""
 
 
 class Outcome(NamedTuple):
-    """One variant on one case, by its number.
+    """Outcome of one variant on one case, which is given by its number.
 
-    `is_equal`: to PyTorch's answer. `peers`: who accepts. `prop`: the kind of the property that was tried, if it was
-    one, whose error has no size. `reason`: why an honest variant was refused.
+    `is_equal`: True if the answer equals PyTorch's. `peers`: for each peer, True if it accepts the answer. `prop`: the
+    kind of the property that was tried, if it was one; its error has no size. `reason`: why an honest variant was
+    refused.
     """
 
     case: int
@@ -32,10 +33,10 @@ class Outcome(NamedTuple):
 
 
 def counts_for(outcome: Outcome, case: Case, layout: Layout) -> bool:
-    """Whether a kill by `case` is one in `layout`.
+    """Tell if a kill by `case` counts as one in `layout`.
 
-    Probes and properties are not tried in every layout, but their values do not depend on it, except for a slice that
-    is repeated.
+    Probes and properties are not tried in every layout. Their values do not depend on it, except for a slice that is
+    repeated.
     """
     is_special = case.probe is not None or bool(outcome.prop)
     return case.layout == layout or (is_special and layout != "expanded")
@@ -43,7 +44,7 @@ def counts_for(outcome: Outcome, case: Case, layout: Layout) -> bool:
 
 @dataclass(frozen=True)
 class Tally:
-    """One variant in one dtype."""
+    """Outcomes of one variant in one dtype."""
 
     name: str
     kind: Kind
@@ -53,28 +54,31 @@ class Tally:
 
     @property
     def is_different(self) -> bool:
-        """Whether it ever gave something else than PyTorch: if not, it is no variant here."""
+        """True if the variant ever differed from PyTorch's answer. If not, it is no variant here."""
         return any(not outcome.is_equal for outcome in self.outcomes)
 
     @property
     def sized(self) -> list[Outcome]:
-        """Those that have an error."""
+        """Outcomes that have an error, unlike those of properties."""
         return [outcome for outcome in self.outcomes if not outcome.prop]
 
     @property
     def refused(self) -> list[Outcome]:
-        """What kills it."""
+        """Outcomes that refuse the variant and so kill it."""
         return [outcome for outcome in self.outcomes if not outcome.is_accepted]
 
     @property
     def largest(self) -> float:
-        """The largest error in units of its limit."""
+        """Largest error of the variant, in units of its limit."""
         return max((outcome.ratio for outcome in self.sized), default=0.0)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """All variants of one task in one dtype. The first cases, `first_round` of them, were judged for every variant."""
+    """Tallies of all variants of one task in one dtype.
+
+    The first cases, `first_round` of them, were judged for every variant.
+    """
 
     task: str
     dtype: str
@@ -83,17 +87,17 @@ class Trial:
     tallies: tuple[Tally, ...]
 
     def of(self, *kinds: Kind) -> list[Tally]:
-        """The variants of these kinds; of wrong ones, those that differ from PyTorch somewhere."""
+        """Select the variants of these kinds that were tried; wrong ones only if they differ from PyTorch somewhere."""
         return [t for t in self.tallies if t.kind in kinds and t.outcomes and (t.kind == "honest" or t.is_different)]
 
     def is_idle(self, tally: Tally) -> bool:
-        """Whether a variant applied to drawn cases, and was PyTorch's answer in all of them."""
+        """Tell if a variant applied to drawn cases, and gave PyTorch's answer in all of them."""
         drawn = [outcome for outcome in tally.sized if self.cases[outcome.case].probe is None]
         return bool(drawn) and all(outcome.is_equal for outcome in drawn)
 
     @cached_property
     def spread(self) -> dict[int, float]:
-        """The largest error of an honest variant on each case, in units of its limit."""
+        """Largest error of any honest variant on each case, in units of its limit."""
         spread: dict[int, float] = {}
         for tally in self.of("honest"):
             for outcome in tally.sized:
@@ -101,32 +105,32 @@ class Trial:
         return spread
 
     def showing(self, tally: Tally) -> list[Outcome]:
-        """The drawn cases on which a variant is further off than every honest one."""
+        """Select the outcomes on drawn cases in which a variant is further off than every honest one."""
         drawn = [outcome for outcome in tally.sized if self.cases[outcome.case].probe is None]
         return [outcome for outcome in drawn if outcome.ratio > self.spread.get(outcome.case, 0.0)]
 
     def distance(self, tally: Tally) -> float:
-        """The median error of a variant over the cases in which it shows, in units of the limit; 0 if it never does."""
+        """Compute the median error of a variant where it shows, in units of the limit; 0 if it never does."""
         return median([outcome.ratio for outcome in self.showing(tally)] or [0.0])
 
     def median_ratio(self, tally: Tally) -> float:
-        """The median error of a variant, in units of the limit."""
+        """Compute the median error of a variant, in units of the limit."""
         return median([outcome.ratio for outcome in tally.sized] or [0.0])
 
     def median_honest(self, tally: Tally) -> float:
-        """On the cases that a variant was judged on, the median of the honest ones' largest error."""
+        """Compute the median of the largest honest errors over the cases that a variant was judged on."""
         return median([self.spread.get(outcome.case, 0.0) for outcome in tally.sized] or [0.0])
 
     def largest_honest(self, tally: Tally) -> float:
-        """On the cases that a variant was judged on, the largest error of an honest one."""
+        """Find the largest honest error on the cases that a variant was judged on."""
         return max((self.spread.get(outcome.case, 0.0) for outcome in tally.sized), default=0.0)
 
     def is_near(self, tally: Tally) -> bool:
-        """Whether a wrong variant is hard to tell from an honest one."""
+        """Tell if a wrong variant is hard to distinguish from an honest one."""
         return 0.0 < self.distance(tally) <= NEAR_LIMIT
 
     def layouts_passed(self, tally: Tally) -> list[Layout]:
-        """Layouts in which a wrong variant shows and is refused by no case."""
+        """List the layouts in which a wrong variant shows and is refused by no case."""
         shown = {self.cases[outcome.case].layout for outcome in self.showing(tally)}
         return sorted(
             layout

@@ -1,4 +1,4 @@
-"""What is tried on every case: the task's own bank, and what the registry makes for every task."""
+"""Variants that are tried on every case: the task's own bank, and the ones that the registry makes for every task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answer = Callable[[Setting], Tensors | None]
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to answer. `answer` gives None where it does not apply to a case; `is_generic`: not from `mutants.py`."""
+    """Way to answer a case. `answer` returns None where it does not apply; `is_generic`: not from `mutants.py`."""
 
     name: str
     kind: Kind
@@ -29,7 +29,7 @@ class Variant:
 
 
 def own_variants(bank: Bank, dtype: str) -> Iterator[Variant]:
-    """The members of the task's own bank that exist in `dtype`."""
+    """List the members of the task's own bank that exist in `dtype`."""
     for member in bank.members:
         if dtype in member.dtypes:
             kind: Kind = "honest" if member.is_honest else "mutant"
@@ -37,13 +37,13 @@ def own_variants(bank: Bank, dtype: str) -> Iterator[Variant]:
 
 
 def _own(value: torch.Tensor | int | float) -> torch.Tensor | int | float:
-    """A copy: a variant may write into its arguments."""
+    """Copy a value, since a variant may write into its arguments."""
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
 @dataclass(frozen=True)
 class _Call:
-    """Call a member of a bank as a kernel is called. Raises SpecError when it returns something else."""
+    """Call of a bank's member, made as a kernel is called. Raises SpecError if the outputs do not fit the task."""
 
     member: Member
 

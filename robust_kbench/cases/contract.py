@@ -1,16 +1,15 @@
-"""What a task's precision contract lets a kernel round: the factors that it multiplies, and the sums that it keeps.
+"""Precision contracts of tasks: how a kernel may round the factors that it multiplies, and the sums that it keeps.
 
 | contract | factors are rounded to | sums are kept in |
 |---|---|---|
-| ieee | what they are | float32 |
+| ieee | their own dtype | float32 |
 | tf32_ok | TF32, 11 digits | float32 |
 | half_fp32acc | bfloat16, 8 digits | float32 |
 | any_halfacc | bfloat16, 8 digits | the dtype, if that is a half, or bfloat16 |
 | fp8 | E4M3, 4 digits | 13 digits, as Hopper's tensor cores do |
 
-Halves are rounded by fp8 alone: to the tensor cores of the other contracts they are what they are. Where it says
-float32, sums of float64 are kept in float64. Digits count the leading one, so that p of them have a unit roundoff of
-2**-p.
+Only fp8 rounds halves: the tensor cores of the other contracts take them as they are. Where the table says float32,
+sums of float64 are kept in float64. Digits count the leading one, so that p of them have a unit roundoff of 2**-p.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _BFLOAT16_DIGITS, _FP8_SUM_DIGITS = 8, 13
 
 @dataclass(frozen=True)
 class Rounding:
-    """Significant binary digits that are kept in one dtype; `factor_digits`: None where all are."""
+    """Significant binary digits that are kept in one dtype; `factor_digits` is None where all are kept."""
 
     factor_digits: int | None = None
     sum_digits: int = 24
@@ -46,12 +45,12 @@ class Rounding:
         return 2.0**-self.sum_digits
 
     def is_within(self, other: Rounding) -> bool:
-        """Whether `other` allows all of this."""
+        """Tell if `other` allows all of these roundings."""
         return self.factor <= other.factor and self.sum <= other.sum
 
 
 def rounding(precision: Precision, dtype: str) -> Rounding:
-    """What the contract allows in `dtype`, one of the four floating-point ones."""
+    """Return the roundings that the contract allows in `dtype`, one of the four floating-point dtypes."""
     is_half = ITEMSIZE[dtype] < 4
     factor = None if is_half and precision != "fp8" else _FACTOR_DIGITS.get(precision)
     if precision == "any_halfacc":
@@ -60,23 +59,26 @@ def rounding(precision: Precision, dtype: str) -> Rounding:
 
 
 def keeps_values(precision: Precision) -> bool:
-    """Whether small integers are rounded nowhere, and the rounding of an element depends on that element alone.
+    """Tell if small integers are never rounded, and the rounding of an element depends on that element alone.
 
-    Not under fp8, where honest kernels scale a tensor by whatever makes the best of the format's range.
+    False under fp8, where honest kernels scale a tensor to make the best of the format's range.
     """
     return precision != "fp8"
 
 
 def keeps_range(precision: Precision, dtype: str) -> bool:
-    """Whether scaling by a power of two changes no rounding: float16 and E4M3 have subnormal numbers in easy reach."""
+    """Tell if scaling by a power of two changes no rounding.
+
+    False for float16 and E4M3, whose subnormal numbers are in easy reach.
+    """
     may_be_float16 = precision in ("half_fp32acc", "any_halfacc") and dtype != "bfloat16"
     return dtype != "float16" and precision != "fp8" and not may_be_float16
 
 
 def held_to(task: Task, precision: Precision | None) -> Task:
-    """`task` under the contract that a submission declares, which may be stricter than the task's.
+    """Return `task` under the contract that a submission declares, which may be stricter than the task's.
 
-    Raises SpecError where it is not: a looser one would put the submission beside others that kept the task's.
+    Raises SpecError if it is not as strict: the submission would stand beside others that kept the task's contract.
     """
     if (
         precision is None

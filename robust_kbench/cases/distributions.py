@@ -1,11 +1,12 @@
-"""Value distributions, one function each: what can be told apart depends on what is fed in.
+"""Value distributions, one function each. The values of the inputs decide which faults show.
 
-Standard normal values reveal rounded inputs, positive ones low-precision accumulators, integers missing terms, large
-and wide-ranging ones overflow and a missing maximum subtraction, sparse ones skipped work, outliers short cuts that
-look at a sample, needles those that look at a larger one, rows or columns of uneven size those that look at some of
-them; constant ones a variance that cancels, one-hot ones a wrong index, sorted ones sampling at the ends, rows of low
-rank an answer for their average, cancelling ones an order of summation that loses what is left, small ones an epsilon
-that is missing, another one or on the wrong side of a root, subnormal ones a flush to zero. All are finite.
+Standard normal values reveal rounded inputs, positive ones low-precision accumulators, integers missing terms. Large
+and wide-ranging ones reveal overflow and a missing maximum subtraction, sparse ones skipped work. Outliers reveal short
+cuts that look at a sample, needles short cuts that look at a larger one. Rows or columns of uneven size reveal short
+cuts that look at some of them. Constant values reveal a variance that cancels, one-hot ones a wrong index, sorted ones
+sampling at the ends. Rows of low rank reveal an answer for their average. Cancelling values reveal an order of
+summation that loses the remainder. Small values reveal an epsilon that is missing, another one or on the wrong side of
+a root, subnormal ones a flush to zero. All are finite.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _UNEVEN_HALF = 3
 _LOWEST_LEVEL = -4.0  # of a column: as far from zero as usual values come
 _SHADE, _LONG_SHADE, _SHADED = 1.0, 1.5, 0.5  # together of about the size of usual values
 Form = Literal["rows", "columns", "levels", "shades"]
-"""What is uneven: the sizes of rows, the sizes of columns, or what is added to columns, a lot or a little."""
+"""Kinds of unevenness: the sizes of rows, the sizes of columns, or numbers added to columns, large or small ones."""
 FORMS: tuple[Form, ...] = ("rows", "columns", "levels", "levels")
 _Values = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
 
@@ -38,7 +39,7 @@ _Values = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
 def draw_values(
     distribution: Distribution, shape: tuple[int, ...], generator: torch.Generator, dtype: torch.dtype
 ) -> torch.Tensor:
-    """Values of `shape`, in float32 or wider, that are still to be rounded to `dtype`."""
+    """Draw values of `shape`, in float32 or wider, that are still to be rounded to `dtype`."""
     if distribution == "subnormal":
         return _normal(shape, generator).double() * (torch.finfo(dtype).smallest_normal / 4)
     if distribution == "small":
@@ -87,7 +88,7 @@ def _outliers(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tenso
 
 
 def plant_needles(values: torch.Tensor, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
-    """`values` with at most eight of them, wherever they are, replaced by far larger ones of either sign."""
+    """Replace at most eight of `values`, at random places, by far larger ones of either sign."""
     flat = values.view(-1)
     if not flat.numel():
         return values
@@ -103,12 +104,12 @@ def plant_needles(values: torch.Tensor, generator: torch.Generator, dtype: torch
 def make_uneven(
     values: torch.Tensor, generator: torch.Generator, dtype: torch.dtype, forms: Sequence[Form] = FORMS
 ) -> torch.Tensor:
-    """`values` with every row multiplied by a power of two of its own, or with every column multiplied or shifted.
+    """Multiply every row of `values` by a power of two of its own, or multiply or shift every column.
 
-    What columns get may repeat itself, so that one of so many tells nothing of the others, and go by stretches of them,
-    so that the first ones do not, either. In most cases no row and no column is larger than usual, so that a look at
-    the largest value tells nothing. Columns are those of the last axis. `forms` is drawn from; with shades, which
-    are not among the usual ones, no value at all is out of the ordinary.
+    Numbers for columns may repeat, so that one column in so many tells nothing of the others. They may go by stretches
+    of columns, so that the first ones tell nothing either. In most cases no row and no column is larger than usual, so
+    that a look at the largest value tells nothing. Columns are those of the last axis. The form is drawn from `forms`;
+    with shades, which are not among the usual ones, no value at all is out of the ordinary.
     """
     lowest = -(_UNEVEN_HALF if dtype == torch.float16 else _UNEVEN)
     number, stays_small = (int(torch.randint(0, most, (), generator=generator)) for most in (len(forms), 2))
@@ -127,14 +128,14 @@ def make_uneven(
 
 
 def _levels(count: int, generator: torch.Generator, place: torch.device) -> torch.Tensor:
-    """Draw numbers to add to `count` columns. A sum of exponentials hardly feels a factor, and feels these."""
+    """Draw numbers to add to `count` columns. A sum of exponentials hardly depends on a factor, but does on these."""
     period, parts = (2 * int(torch.randint(1, _MAX_PERIOD // 2 + 1, (), generator=generator)) for _ in range(2))
     repeating, stretching = (torch.rand(each, generator=generator) * _LOWEST_LEVEL for each in (period, parts))
     return _along(count, repeating, stretching, place)
 
 
 def _along(count: int, repeating: torch.Tensor, stretching: torch.Tensor, place: torch.device) -> torch.Tensor:
-    """Lay out `count` numbers on `place`: one that repeats itself, and one that goes by stretches."""
+    """Lay out `count` numbers on `place`, each the sum of one that repeats and one that is the same for a stretch."""
     places = torch.arange(count, device=place)
     stretches = places * len(stretching) // max(count, 1)
     return repeating.to(place)[places % len(repeating)] + stretching.to(place)[stretches]
@@ -143,9 +144,10 @@ def _along(count: int, repeating: torch.Tensor, stretching: torch.Tensor, place:
 def _shades(count: int, generator: torch.Generator, place: torch.device) -> torch.Tensor:
     """Draw numbers to add to `count` columns that repeat and stretch as levels do, and are as large as values.
 
-    All periods are even and half of them powers of two, as the steps mostly are of who looks at some columns only.
-    What repeats itself has a mean of zero, and all stretches the same sign. Of either sign they would lead a sum, or a
-    sum of products, far away and back again, and its order would decide what is left. Squares differ the more.
+    All periods are even and half of them powers of two, like most steps of a kernel that looks at some columns only.
+    Repeating numbers have a mean of zero, and all stretches the same sign. Stretches of either sign would lead a sum,
+    or a sum of products, far away and back again, and its order would decide the remainder. Squares make stretches
+    differ more.
     """
     period, parts = (_some_period(generator) for _ in range(2))
     repeating = (2 * torch.rand(period, generator=generator) - 1) * _SHADE
@@ -162,7 +164,7 @@ def _some_period(generator: torch.Generator) -> int:
 
 
 def _constant(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """In every row one number, of five bits: sums of it are exact, so that an honest mean is the number itself."""
+    """Draw one number of five bits for every row. Sums of it are exact, so that an honest mean is the number itself."""
     rows = (*shape[:-1], 1) if shape else ()
     eighths = torch.randint(1, 32, rows, generator=generator)
     signs = torch.randint(0, 2, rows, generator=generator) * 2 - 1
@@ -170,7 +172,7 @@ def _constant(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tenso
 
 
 def _one_hot(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """In every row (slice along the last axis) a single one."""
+    """Draw one place in every row (slice along the last axis) for a one among zeros."""
     values = torch.zeros(shape)
     if not shape:
         return values + 1.0
@@ -180,7 +182,7 @@ def _one_hot(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor
 
 
 def _sorted(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Every row in order; all of them upwards, or all of them downwards."""
+    """Draw rows in order: all of them upwards, or all of them downwards."""
     values = _normal(shape, generator)
     downwards = bool(torch.randint(0, 2, (), generator=generator))
     if not shape:
@@ -190,7 +192,7 @@ def _sorted(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 
 def _low_rank(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Every row a mixture of the same two, up to a little noise."""
+    """Draw rows that are mixtures of the same two, up to a little noise."""
     noise = _normal(shape, generator)
     if not shape:
         return noise
@@ -200,7 +202,7 @@ def _low_rank(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tenso
 
 
 def _cancelling(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """The second half of every row is the negative of the first, up to a remainder; a row of one is normal."""
+    """Draw rows whose second half is the negative of the first, up to a remainder; a row of one is normal."""
     values = _normal(shape, generator)
     half = shape[-1] // 2 if shape else 0
     if half == 0:

@@ -1,4 +1,4 @@
-"""One case with more than 2**31 elements in a tensor, where 32-bit indices wrap around; only where memory allows."""
+"""Large case with more than 2**31 elements in a tensor, where 32-bit indices wrap around. It needs enough memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.task import ITEMSIZE, FloatDType, Input, Output, Task, shape_of
 
 BLOCK_ELEMENTS = 16_777_259
-"""A prime, so that no row length and no power of two is a whole number of blocks."""
+"""Elements of a block: a prime, so that no row length and no power of two is a whole number of blocks."""
 LARGE_ELEMENTS = 1 << 27
-"""From here on a tensor is one block of random values again and again: drawing it would take minutes."""
+"""Elements above which a tensor is one block of random values again and again: drawing all would take minutes."""
 
 _INPUT_COPIES = 3  # the judge's own, the arena's, and one that the worker makes
 _OUTPUT_COPIES = 6  # the arena's, the worker's, the copy that is judged, PyTorch's answer and what it needs meanwhile
@@ -29,11 +29,11 @@ class Need:
 
     host_bytes: int
     device_bytes: int
-    """On a device of its own; a kernel on the host uses the host's."""
+    """Memory on a device of its own; a kernel on the host uses the host's."""
 
 
 def large_case(task: Task, dtypes: Sequence[FloatDType], seed: int) -> Case | None:
-    """The large case of `task` in the narrowest of `dtypes`; None where the task declares none."""
+    """Make the large case of `task` in the narrowest of `dtypes`; None if the task declares none."""
     if task.large is None:
         return None
     draw = Draw(seed, f"large {task.name} {task.version}")
@@ -42,7 +42,7 @@ def large_case(task: Task, dtypes: Sequence[FloatDType], seed: int) -> Case | No
 
 
 def need(task: Task, case: Case) -> Need:
-    """An upper estimate: contiguous tensors, an output as large as PyTorch's own intermediate values."""
+    """Estimate the memory from above: tensors are contiguous, PyTorch's intermediate values as large as an output."""
     inputs = _bytes(task, case, list(task.inputs.values()))
     outputs = _bytes(task, case, list(task.outputs.values()))
     host = _INPUT_COPIES * inputs + _OUTPUT_COPIES * outputs + _SLACK_BYTES
@@ -50,7 +50,7 @@ def need(task: Task, case: Case) -> Need:
 
 
 def obstacle(task: Task, case: Case, *, host_free: int, device_free: int | None = None) -> str | None:
-    """Why `case` cannot be run with so many free bytes, or None. `device_free`: None on the cpu device."""
+    """Explain why `case` cannot run with so many free bytes, or return None. `device_free`: None on the cpu device."""
     needed = need(task, case)
     if needed.host_bytes > host_free:
         return _shortage("host", needed.host_bytes, host_free)
@@ -60,7 +60,7 @@ def obstacle(task: Task, case: Case, *, host_free: int, device_free: int | None 
 
 
 def repeated(shape: tuple[int, ...], make_block: Callable[[tuple[int, ...]], torch.Tensor]) -> torch.Tensor:
-    """A tensor of `shape`, filled with one block of BLOCK_ELEMENTS from `make_block`, again and again."""
+    """Make a tensor of `shape` by repeating one block of BLOCK_ELEMENTS from `make_block`."""
     block = make_block((BLOCK_ELEMENTS,))
     values = torch.empty(math.prod(shape), dtype=block.dtype)
     for start in range(0, values.numel(), BLOCK_ELEMENTS):

@@ -1,4 +1,4 @@
-"""How a tensor's elements may lie in memory, and which of that applies to a task."""
+"""Layouts of a tensor's elements in memory, and the ones among them that apply to a task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from robust_kbench.schema.task import Input, Layout, Task
 
 Outer = Literal["turned", "turned_pitched", "sliced"]
 DENSE: tuple[Layout, ...] = ("contiguous", "offset")
-"""What a calling convention without strides can pass."""
+"""Layouts that a calling convention without strides can pass."""
 _ORDER: tuple[Layout, ...] = (
     "contiguous", "offset", "transposed", "strided", "expanded", "pitched", "channels_last",
 )  # fmt: skip
@@ -17,7 +17,7 @@ _PADDING = 3  # elements behind each row of a pitched tensor: few, and odd, so t
 
 
 def applicable(task: Task, *, dense: bool) -> list[Layout]:
-    """Layouts that at least one input of `task` declares and that its shape allows."""
+    """List the layouts that at least one input of `task` declares and that its shape allows."""
     tensors = [tensor for tensor in task.inputs.values() if tensor.role != "scalar"]
     found = {layout for tensor in tensors for layout in tensor.layouts if _fits(layout, tensor)}
     if dense:
@@ -26,13 +26,13 @@ def applicable(task: Task, *, dense: bool) -> list[Layout]:
 
 
 def layout_of(tensor: Input, layout: Layout, *, dense: bool) -> Layout:
-    """The layout that `tensor` takes in a case of `layout`: contiguous where it does not apply."""
+    """Return the layout that `tensor` takes in a case of `layout`: contiguous where that does not apply."""
     applies = layout in tensor.layouts and _fits(layout, tensor) and (not dense or layout in DENSE)
     return layout if applies else "contiguous"
 
 
 def strides(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
-    """Strides in elements.
+    """Compute the strides of a layout in elements.
 
     transposed: the last two axes swapped in memory; strided: every second element of a twice as wide last axis;
     expanded: one slice along the first axis, repeated; pitched: rows of a wider matrix, the rest of which is poison;
@@ -57,7 +57,7 @@ def strides(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
 
 
 def outer_strides(shape: tuple[int, ...], way: Outer) -> tuple[int, ...]:
-    """Strides of a pitched tensor whose outer axes do not follow from the inner ones, as far as it has three axes.
+    """Compute strides of a pitched tensor whose outer axes do not follow from the inner ones, if it has three axes.
 
     turned: the two axes before the last are exchanged in memory, as heads and places of a model are; turned_pitched:
     the same in a wider tensor; sliced: the first rows of larger slices, as of a cache, or all of them if they are long.
@@ -74,7 +74,7 @@ def outer_strides(shape: tuple[int, ...], way: Outer) -> tuple[int, ...]:
 
 
 def spread(shape: tuple[int, ...], layout: Layout) -> int:
-    """Upper bound of the elements from the first to the last of a tensor in `layout`, gaps included."""
+    """Compute an upper bound of the elements from the first to the last of a tensor in `layout`, gaps included."""
     if layout == "pitched" and shape:
         return math.prod(shape[:-1]) * (shape[-1] + _PADDING)
     return (2 if layout == "strided" else 1) * math.prod(shape)

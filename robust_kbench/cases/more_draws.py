@@ -1,7 +1,7 @@
 """Calls that only add draws of classes to those of an evaluation, whose few checked rows say little about their law.
 
-They have sizes of timed calls, be it on another kind of device: in these a kernel must be right before all. Those of
-few rows would add little, and large ones would take long. Logits are normal numbers of deviation 2.5: a temperature
+They have sizes of timed calls, even on another kind of device, since a kernel must be right in these above all. Calls
+of few rows would add little, and large ones would take long. Logits are normal numbers of deviation 2.5. A temperature
 that is off shows in the square of their deviation, and beyond 3 the likeliest class of a row takes most of the mass.
 """
 
@@ -18,7 +18,7 @@ from robust_kbench.schema.task import FloatDType, Task, shape_of
 
 LOGITS = "logits"
 _CALLS: dict[Tier, int] = {"quick": 20, "full": 32, "final": 32}
-"""Of each size and dtype. With 500 rows a call, logits times 0.95 show after ten calls on average."""
+"""Number of calls of each size and dtype. With 500 rows a call, logits times 0.95 show after ten calls on average."""
 _USUAL_ROWS, _MOST_TIMES = 512, 4  # calls of fewer rows are made more often, up to so many times
 _DEVIATION = 2.5
 _LEAST_ROWS = 32
@@ -27,7 +27,7 @@ _SEED_BITS = 53
 
 
 def cases_of_more_draws(task: Task, dtypes: Sequence[FloatDType], seed: int) -> list[Case]:
-    """One for each dtype and size; none where nothing is drawn from logits."""
+    """Make one case for each dtype and size; none if nothing is drawn from normal logits."""
     if all(output.law != "categorical" for output in task.outputs.values()) or "normal" not in task.distributions:
         return []
     draw = Draw(seed, "more draws")
@@ -36,7 +36,7 @@ def cases_of_more_draws(task: Task, dtypes: Sequence[FloatDType], seed: int) -> 
 
 
 def inputs_of_more_draws(task: Task, case: Case, tier: Tier) -> Iterator[Inputs]:
-    """Inputs of one call after the other: the same logits, and another seed each time."""
+    """Make the inputs of one call after the other: the same logits, and another seed each time."""
     drawn = make_inputs(task, case)
     logits, draw = drawn.tensors[LOGITS], Draw(case.seed, "seeds of more draws")
     wide = (logits.float() * _DEVIATION).to(logits.dtype)

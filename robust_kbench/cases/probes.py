@@ -41,12 +41,12 @@ VALUED: tuple[Probe, ...] = (
     "ends",
     "masked",
 )
-"""The probes whose values the task declares, input by input."""
+"""Probes whose values the task declares, input by input."""
 
 _WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _SCALED: tuple[ProbeValues, ...] = ("powers_of_two", "positive_powers", "squarable_powers")
 _BLANK: Mapping[ProbeValues, int] = {"blank_rows": -2, "blank_channels": 1, "blank_samples": 0}
-"""The axis along which slices are blanked; below zero: rows, which are one-dimensional slices along the last axis."""
+"""Axis along which slices are blanked; below zero: rows, which are one-dimensional slices along the last axis."""
 _APART: Mapping[ProbeValues, Callable[[tuple[int, ...], torch.Generator], torch.Tensor]] = {
     "apart_queries": lambda shape, _: apart.queries(shape),
     "apart_keys": apart.keys,
@@ -60,21 +60,22 @@ _APART: Mapping[ProbeValues, Callable[[tuple[int, ...], torch.Generator], torch.
 }
 _BLANK_SHARE, _FIRST_SHARE = 1 / 3, 1 / 2
 ALIKE = range(64, 129)
-"""So many slices are alike: fewer are not worth leaving out, and errors of equal terms do not cancel in longer sums."""
+"""Numbers of slices that are alike. Fewer are not worth leaving out; errors of equal terms do not cancel in more."""
 _LARGEST_USUAL = 5.25  # of a million normal values
 _STRETCH = 32  # of columns that have one scale in microscaling formats
 _SMALL = 2.0**-6  # squares and their sums stay finite in float16, and their mean is no subnormal number
 _ROWS = 3  # one large, one small, one as usual
 _MAGNITUDES = (8, 4, 2, 1)
 _EXCUSED: Mapping[Precision, tuple[Probe, ...]] = {"any_halfacc": ("stall",), "fp8": ("identity", "stall", "range")}
-"""A half accumulator stalls; a tensor that is scaled to fit into E4M3 keeps neither small rows nor exact values."""
+"""Probes that a contract excuses. A half accumulator stalls; a tensor that is scaled to fit into E4M3 keeps neither
+small rows nor exact values."""
 _FLOAT32_EXACT = 2**24
 _LARGEST_FLOAT16 = 65504
 _STALL = {"float32": 2**20, "float64": 2**20, "float16": 2**12, "bfloat16": 2**12}
 _EXPONENT = {"float32": 40, "float64": 40, "bfloat16": 40, "float16": 10}
-"""Squares, and products with another such row, stay finite in float32, but not in float16."""
+"""Exponents of scaled rows. Squares, and products with another such row, stay finite in float32, but not in float16."""
 _SQUARABLE = {"float16": 5}
-"""Of a norm PyTorch itself squares in the dtype; squares of normal values times this power stay below 65504."""
+"""Exponents for a norm, which PyTorch itself squares in the dtype. Squares of values times this stay below 65504."""
 _FLOAT16_ROOM = 16.0 - 5.0  # binary orders from the largest float16 down to that of the largest product of two normals
 
 
@@ -84,7 +85,7 @@ def applies(task: Task, probe: Probe) -> bool:
 
 
 def longest(task: Task, probe: Probe, dtype: str) -> int:
-    """The longest reduction on which every partial sum of `probe` is exact."""
+    """Return the longest reduction on which every partial sum of `probe` is exact."""
     bound = _exact_below(task, dtype)
     if probe == "integers":
         return bound - 1
@@ -92,13 +93,13 @@ def longest(task: Task, probe: Probe, dtype: str) -> int:
 
 
 def length_of(task: Task, axes: Mapping[str, int]) -> int:
-    """The longest reduction of any output."""
+    """Return the longest reduction of any output."""
     lengths = [output.reduction for output in task.outputs.values() if output.reduction is not None]
     return max(1, *(arithmetic.evaluate(length, axes) for length in [task.reduction, *lengths]))
 
 
 def is_telling(task: Task, probe: Probe, axes: Mapping[str, int]) -> bool:
-    """Tell if the probe's values show all that they can: a single row is large or small, and none lies between."""
+    """Tell if the probe's values show all that they can. A scaled tensor needs a large, a small and a usual row."""
     if probe != "range":
         return True
     shapes = [shape_of(task.inputs[name], axes) for name, kind in task.probes[probe].items() if kind in _SCALED]
@@ -106,7 +107,7 @@ def is_telling(task: Task, probe: Probe, axes: Mapping[str, int]) -> bool:
 
 
 def make(task: Task, case: Case, name: str, shape: tuple[int, ...], draw: Draw) -> torch.Tensor | None:
-    """Values of the input `name` in a case of a probe, at least float32; None where it keeps its distribution's."""
+    """Make the values of input `name` in a case of a probe, at least float32; None if it keeps its distribution's."""
     kind = task.probes.get(case.probe, {}).get(name) if case.probe in VALUED else None
     if kind is None:
         return None
@@ -120,12 +121,12 @@ def make(task: Task, case: Case, name: str, shape: tuple[int, ...], draw: Draw) 
 
 
 def axis_of_alike(task: Task) -> str:
-    """The axis along which slices are alike in that probe."""
+    """Return the axis along which slices are alike in the probe alike."""
     return next(str(task.inputs[name].shape[0]) for name, kind in task.probes["alike"].items() if kind == "alike")
 
 
 def spoil(values: torch.Tensor, draw: Draw) -> torch.Tensor:
-    """A copy with a NaN and both infinities in random places, fewer of them where there is little else.
+    """Copy `values` with a NaN and both infinities in random places, fewer of them if there is little else.
 
     The NaN has either sign: 0 / 0 is a negative one on x86, and keys that are made of bits order them apart.
     """
@@ -142,14 +143,20 @@ def spoil(values: torch.Tensor, draw: Draw) -> torch.Tensor:
 
 
 def spoilt_input(task: Task, case: Case) -> str | None:
-    """The input that gets NaN and infinities in a case of the probe nonfinite: one only, so that some results stay."""
+    """Choose the input that gets NaN and infinities in a case of the probe nonfinite; None in other cases.
+
+    There is only one such input, so that some results stay.
+    """
     if case.probe != "nonfinite":
         return None
     return Draw(case.seed, "nonfinite").choice(spoilable(task))
 
 
 def spoilable(task: Task) -> list[str]:
-    """The inputs that may hold NaN and infinities: what flows through the op, not parameters or single numbers."""
+    """List the inputs that may hold NaN and infinities.
+
+    By default they are activations and gradients, not parameters or single numbers.
+    """
     if task.nonfinite == "none":
         return []
     if "nonfinite" in task.probes:
@@ -206,7 +213,7 @@ def _values(
 
 
 def _dirac(shape: tuple[int, ...]) -> torch.Tensor:
-    """Filters [out, in, window...] whose middle hands input channel i on to output channel i."""
+    """Make filters [out, in, window...] whose middle hands input channel i on to output channel i."""
     filters = torch.zeros(shape)
     middle = tuple(size // 2 for size in shape[2:])
     for channel in range(min(shape[:2])):
@@ -215,7 +222,7 @@ def _dirac(shape: tuple[int, ...]) -> torch.Tensor:
 
 
 def _stall(shape: tuple[int, ...], large: int, first_axis: int) -> torch.Tensor:
-    """Ones, but the first of each group of terms is `large` and, from three terms on, the last its opposite."""
+    """Make ones, but the first of each group of terms is `large` and, from three terms on, the last its opposite."""
     values = torch.ones(shape)
     groups = values.view(*shape[: max(first_axis, 0)], -1)
     if groups.numel():
@@ -226,7 +233,7 @@ def _stall(shape: tuple[int, ...], large: int, first_axis: int) -> torch.Tensor:
 
 
 def _scaled_rows(shape: tuple[int, ...], exponent: int, generator: torch.Generator) -> torch.Tensor:
-    """Normal values; one row is larger by 2**exponent and another one as much smaller. A single row is either.
+    """Draw normal values; one row is larger by 2**exponent and another one as much smaller. A single row is either.
 
     In these two no value is below a half of that, or luck would make a short row neither large nor small. Small ones
     are moved up and not cut off: equal terms round alike, and a plain loop over them loses more than its share.
@@ -244,7 +251,7 @@ def _scaled_rows(shape: tuple[int, ...], exponent: int, generator: torch.Generat
 
 
 def _blank(shape: tuple[int, ...], axis: int, generator: torch.Generator) -> torch.Tensor:
-    """Normal values but for a third of the slices, one at least: of rows, or along the one axis `axis`."""
+    """Draw normal values and blank a third of the slices, at least one: rows, or slices along the axis `axis`."""
     values = torch.randn(shape, generator=generator)
     sizes = (*shape[:-1], 1) if axis < 0 else tuple(size if dim == axis else 1 for dim, size in enumerate(shape))
     chosen = torch.rand(sizes, generator=generator) < _BLANK_SHARE
@@ -254,7 +261,7 @@ def _blank(shape: tuple[int, ...], axis: int, generator: torch.Generator) -> tor
 
 
 def _ends(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Small normal values, the first and the last of which are as large as the root of the sum of all squares."""
+    """Draw small normal values, but the first and the last are as large as the root of the sum of all squares."""
     values = torch.randn(shape, generator=generator) * _SMALL
     flat = values.view(-1)
     if len(flat):
@@ -263,7 +270,7 @@ def _ends(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
 
 
 def _masked(shape: tuple[int, ...], dtype: str, generator: torch.Generator) -> torch.Tensor:
-    """Normal values masked in one of five ways, drawn for each row. Every row keeps a finite value.
+    """Draw normal values masked in one of five ways, drawn for each row. Every row keeps a finite value.
 
     -inf takes a third of the elements, half of the first ones and no last one; all before a place; all behind a place;
     or a stretch. In the fifth way all are finite and near the dtype's lowest number, as finite masks leave them.
@@ -285,7 +292,7 @@ def _masked(shape: tuple[int, ...], dtype: str, generator: torch.Generator) -> t
 
 
 def _one_sided(shape: tuple[int, ...], dtype: str, generator: torch.Generator) -> torch.Tensor:
-    """Magnitudes from a quarter of the dtype's largest number on; each slice of the first axis has one random sign.
+    """Draw magnitudes above a quarter of the dtype's largest number; each slice of the first axis has a random sign.
 
     A running maximum that begins with a low number is wrong for a negative slice, a running minimum for a positive one.
     """
@@ -295,9 +302,9 @@ def _one_sided(shape: tuple[int, ...], dtype: str, generator: torch.Generator) -
 
 
 def _alike(spec: Input, case: Case, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """One slice again and again, but for one place, the same in all inputs, where another one stands.
+    """Repeat one slice, but put another one at a single place, the same in all inputs.
 
-    The largest of its values is as large as usual ones become.
+    The largest value of the other slice is as large as usual values become.
     """
     place = Draw(case.seed, "alike").below(max(1, shape[0]))
     if spec.role in ("index", "mask"):
@@ -313,10 +320,11 @@ def _alike(spec: Input, case: Case, shape: tuple[int, ...], generator: torch.Gen
 
 
 def _exponent(dtype: str, length: int, *, is_positive: bool = False) -> int:
-    """In float16, a sum of `length` products with normal values must stay below the largest number.
+    """Compute the exponent of scaled rows.
 
-    It is large enough for any length, one included, to take the sum of squares of a row beyond that number. Terms that
-    are all positive add up to more.
+    In float16, a sum of `length` products with normal values must stay below the largest number. The exponent is large
+    enough for any length, one included, to take the sum of squares of a row beyond that number. Terms that are all
+    positive add up to more.
     """
     orders = math.log2(length) * (1.0 if is_positive else 0.5)
     room = _FLOAT16_ROOM - orders if dtype == "float16" else math.inf
@@ -334,7 +342,7 @@ def _carried(task: Task, axes: Mapping[str, int]) -> int:
 
 
 def _walk(shape: tuple[int, ...], length: int, dtype: str, generator: torch.Generator) -> torch.Tensor:
-    """Integers whose running sums over `length` terms hardly ever leave what the dtype holds exactly.
+    """Draw integers whose running sums over `length` terms hardly ever leave the range that the dtype holds exactly.
 
     Running sums of N terms lie within 4 sqrt(N) standard deviations of a term, but for one row in thousands.
     """
@@ -348,7 +356,7 @@ def _magnitude(length: int, bound: int) -> int:
 
 
 def _exact_below(task: Task, dtype: str) -> int:
-    """Integers below this are exact in every accumulator that the contract allows, and finite in the result."""
+    """Return the bound below which integers are exact in every allowed accumulator, and finite in the result."""
     bound = min(1 << rounding(task.precision, dtype).sum_digits, _FLOAT32_EXACT)
     return min(bound, _LARGEST_FLOAT16) if dtype == "float16" else bound
 

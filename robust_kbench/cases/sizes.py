@@ -24,7 +24,7 @@ Axes = dict[str, int]
 
 
 def draw_axes(space: Space, draw: Draw, dtype: str, fixed: Mapping[str, int] | None = None) -> Axes:
-    """Random sizes, those in `fixed` given. Raises SpecError when no case of the space is found."""
+    """Draw random sizes, with the ones in `fixed` given. Raises SpecError when no case of the space is found."""
     ceiling = 1.0
     for attempt in range(_ROUNDS * _ATTEMPTS):
         if attempt % _ATTEMPTS == 0:
@@ -38,7 +38,7 @@ def draw_axes(space: Space, draw: Draw, dtype: str, fixed: Mapping[str, int] | N
 
 
 def draw_beside(space: Space, draw: Draw, dtype: str, fixed: Mapping[str, int]) -> Axes | None:
-    """Random sizes beside those in `fixed`, smaller and smaller ones; None where soon none of them fit."""
+    """Draw random sizes beside the ones in `fixed`, smaller and smaller ones; None if none of them fits soon."""
     ceiling = 1.0
     for _ in range(_FEW_ATTEMPTS):
         axes = {name: _draw_size(space, name, draw, ceiling) for name in space.task.axes} | dict(fixed)
@@ -57,9 +57,9 @@ def draw_spread(
     limit: int,
     is_telling: Callable[[Axes], bool],
 ) -> list[Axes]:
-    """`count` sizes from short to long by `length`, none longer than `limit`; one alone is long.
+    """Draw `count` sizes from short to long by `length`, none longer than `limit`; one alone is long.
 
-    Fewer than `count`, perhaps none, where the limit leaves no more. All of them are telling, if any is.
+    Return fewer than `count`, perhaps none, if the limit leaves no more. All of them are telling, if any is.
     """
     drawn = [draw_axes(space, draw, dtype) for _ in range(_CANDIDATES)]
     fitting = sorted((axes for axes in drawn if length(axes) <= limit), key=length)
@@ -71,7 +71,7 @@ def draw_spread(
 
 
 def draw_within(space: Space, draw: Draw, dtype: str, axis: str, within: range) -> Axes:
-    """Sizes of which that of `axis` is in a range, where the axis and the constraints admit one."""
+    """Draw sizes of which that of `axis` is in a range, if the axis and the constraints admit one."""
     for _ in range(_CANDIDATES):
         size = draw.log_uniform(within[0], within[-1])
         if size in space.sizes(axis):
@@ -81,13 +81,13 @@ def draw_within(space: Space, draw: Draw, dtype: str, axis: str, within: range) 
 
 
 def draw_wide(space: Space, draw: Draw, dtype: str) -> Axes:
-    """Sizes of which as many as possible leave room beside any one element."""
+    """Draw sizes of which as many as possible leave room beside any one element."""
     drawn = [draw_axes(space, draw, dtype) for _ in range(_CANDIDATES)]
     return max(drawn, key=lambda axes: sum(size >= _MIN_SPREAD for size in axes.values()))
 
 
 def draw_thin(space: Space, draw: Draw, dtype: str, axis: str) -> Axes | None:
-    """Sizes of which `axis` is 1; None where no case has that."""
+    """Draw sizes of which `axis` is 1; None if no case has that."""
     if 1 not in space.sizes(axis):
         return None
     try:
@@ -97,7 +97,7 @@ def draw_thin(space: Space, draw: Draw, dtype: str, axis: str) -> Axes | None:
 
 
 def draw_empty(space: Space, draw: Draw, dtype: str, axis: str) -> Axes | None:
-    """Sizes of which `axis` is 0; None where no case has that."""
+    """Draw sizes of which `axis` is 0; None if no case has that."""
     if not space.task.axes[axis].admits(0):
         return None
     for _ in range(_CANDIDATES):
@@ -108,7 +108,7 @@ def draw_empty(space: Space, draw: Draw, dtype: str, axis: str) -> Axes | None:
 
 
 def _has_targets(space: Space, axes: Axes) -> bool:
-    """Whether every index that there is can point at something, and no shape is negative."""
+    """Tell if every index that there is can point at something, and no shape is negative."""
     for tensor in space.task.inputs.values():
         shape = shape_of(tensor, axes)
         bound = arithmetic.evaluate(1 if tensor.below is None else tensor.below, axes)

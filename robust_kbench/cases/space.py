@@ -1,4 +1,4 @@
-"""Which cases a task has: what the suite draws from, and what a search may look through beyond it."""
+"""Cases that a task has: the suite draws from them, and a search may look through the others, too."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from robust_kbench.schema import arithmetic
 from robust_kbench.schema.task import ITEMSIZE, Distribution, FloatDType, Layout, Task, shape_of
 
 _LEAST, _MOST = 2, 1000
-"""Where the smallest case is beyond the budget: how many times its cost, and of the budget, a case may cost."""
+"""Factors where the smallest case is beyond the budget: how many times its cost a case may cost, and how many times the
+budget the smallest case may cost."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of what one checked case costs, and the number of cases."""
+    """Limits of the cost of one checked case, and the number of cases."""
 
     cases: int
-    """Drawn cases. Those below come on top of them, and so do the task's pinned cases."""
+    """Number of drawn cases. The cases below come on top of them, and so do the task's pinned cases."""
     elements: int
-    """In all inputs and outputs of a case together."""
+    """Elements of all inputs and outputs of a case together."""
     flops: float
     timed_bindings: int | None
-    """How many of the task's timed bindings are measured, those that move least first; None means all."""
+    """Number of the task's timed bindings that are measured, those that move least first; None means all."""
     probes: int = 1
-    """How often each declared probe is run, at different sizes."""
+    """Number of runs of each declared probe, at different sizes."""
     nonfinite: int = 1
-    """Cases with NaN and infinities among the inputs."""
+    """Number of cases with NaN and infinities among the inputs."""
     every_dtype: bool = True
-    """Whether probes and non-finite cases are run for each dtype, or each of them for one dtype in turn."""
+    """True if probes and non-finite cases are run for each dtype, false if each of them is for one dtype in turn."""
     conjunctions: int | None = 1
-    """How many pairs of axes are equal once, and how many axes round; None means all, long pairs and large cases."""
+    """Number of pairs of axes that are equal once, and of round axes; None means all, long pairs and large cases."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """The cases of `task` that `budget` allows, for a submission that declares `dtypes`.
+    """Cases of `task` that `budget` allows, for a submission that declares `dtypes`.
 
     `dense`: the calling convention passes dense tensors only, so that strided layouts do not apply.
     """
@@ -50,16 +51,16 @@ class Space:
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
-        """Every layout that at least one input can take; contiguous first."""
+        """Layouts that at least one input can take; contiguous first."""
         return tuple(layouts.applicable(self.task, dense=self.dense))
 
     @property
     def distributions(self) -> tuple[Distribution, ...]:
-        """Every distribution that the task is well-conditioned for."""
+        """Distributions that the task is well-conditioned for."""
         return self.task.distributions
 
     def sizes(self, axis: str) -> range | tuple[int, ...]:
-        """Every size of `axis` that is not empty, in order; whether sizes go together, `admits` tells."""
+        """List every size of `axis` that is not empty, in order; `admits` tells if sizes go together."""
         sizes = self.task.axes[axis].sizes()
         if isinstance(sizes, tuple):
             return tuple(sorted(size for size in sizes if size > 0))
@@ -72,7 +73,8 @@ class Space:
     def affords(self, axes: Mapping[str, int], dtype: str) -> bool:
         """Tell if the tensors and the work of a case are within the budget; its tensors may be empty.
 
-        A task whose smallest cases are beyond it, such as a whole network, has those, unless it is a thousand times.
+        If the smallest cases of a task are beyond the budget, as of a whole network, the task has these cases all the
+        same, unless they cost more than a thousand times the budget.
         """
         elements, flops = self._price(axes, dtype)
         least_elements, least_flops = self._least
@@ -81,13 +83,13 @@ class Space:
         )
 
     def share(self, axes: Mapping[str, int], dtype: str) -> float:
-        """Share of the budget that a case takes: of its elements or of its work, whichever is more."""
+        """Compute the share of the budget that a case takes: of its elements or of its work, whichever is more."""
         elements, flops = self._price(axes, dtype)
         return max(elements / self.budget.elements, flops / self.budget.flops)
 
     @cached_property
     def _least(self) -> tuple[int, int]:
-        """Cost of the case in which every axis is as small as it can be; nothing, where there is no such case."""
+        """Cost of the case in which every axis is as small as it can be; zero if there is no such case."""
         axes = {name: next(iter(self.sizes(name)), 0) for name in self.task.axes}
         return self._price(axes, self.dtypes[0]) if self.task.misfit(axes) is None else (0, 0)
 
@@ -100,5 +102,5 @@ class Space:
 
 
 def _raised(budget: float, least: int) -> float:
-    """A budget that the cheapest case does not keep is one for that case and its neighbours."""
+    """Raise a budget that is too small for the cheapest case, so that this case and its neighbours fit."""
     return budget if not budget < least <= _MOST * budget else _LEAST * least

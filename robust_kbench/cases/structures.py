@@ -1,7 +1,7 @@
-"""How indices, offsets, masks and some parameters are laid out: as in real data, where experts run hot.
+"""Structures of indices, offsets, masks and some parameters, as in real data, where a few experts get most of the load.
 
 Uniform indices fill all bins alike, so that a kernel with room for four times the average is never found out. Half of
-the cases that are checked have another structure, of those that the input allows; which one its seed decides, for each
+the cases that are checked have another structure that the input allows. The seed of a case decides which one, for each
 input on its own. Timed calls and probes have uniform ones.
 """
 
@@ -25,7 +25,7 @@ _MEMORY = 6.0  # terms for each that a constant factor leaves, by which a sum of
 
 
 def structures_of(spec: Input) -> tuple[Structure, ...]:
-    """All that an input allows beside the uniform one; none where it has no role for them."""
+    """List all structures that an input allows beside the uniform one; none if it has no role for them."""
     if spec.structures is not None:
         return tuple(each for each in spec.structures if each != "uniform")
     if spec.role == "mask":
@@ -36,7 +36,7 @@ def structures_of(spec: Input) -> tuple[Structure, ...]:
 
 
 def structure_of(case: Case, name: str, spec: Input) -> Structure:
-    """The one that the input `name` has in `case`."""
+    """Choose the structure of the input `name` in `case`."""
     allowed = structures_of(spec)
     draw = Draw(case.seed, f"structure {name}")
     if case.role == "timed" or case.probe is not None or not allowed or draw.unit() >= _SHARE:
@@ -47,7 +47,7 @@ def structure_of(case: Case, name: str, spec: Input) -> Structure:
 def draw_structured(
     structure: Structure, spec: Input, bound: int, shape: tuple[int, ...], generator: torch.Generator
 ) -> torch.Tensor:
-    """Integers in [0, `bound`), int64, of `shape`, laid out as `structure` says; offsets are ascending already."""
+    """Draw integers in [0, `bound`), int64, of `shape`, as `structure` lays them out; offsets are ascending already."""
     count = math.prod(shape)
     if structure == "uniform" or not count:
         return torch.randint(0, bound, shape, generator=generator)
@@ -60,7 +60,7 @@ def draw_structured(
 
 
 def restructured(structure: Structure, values: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Usual `values` of a parameter, or what stands in their place."""
+    """Return the usual `values` of a parameter, or the values that `structure` puts in their place."""
     if structure == "uniform":
         return values
     if structure == "ones":
@@ -103,7 +103,7 @@ def _indices(structure: Structure, count: int, bound: int, generator: torch.Gene
 
 
 def _offsets(structure: Structure, count: int, bound: int, generator: torch.Generator) -> torch.Tensor:
-    """Where `count` - 1 segments of [0, `bound` - 1) begin and end."""
+    """Draw the bounds of `count` - 1 segments of [0, `bound` - 1)."""
     total, segments = bound - 1, count - 1
     if segments < 1:
         return torch.zeros(count, dtype=torch.int64)
@@ -138,7 +138,7 @@ def _coins(count: int, chance: float, generator: torch.Generator) -> torch.Tenso
 
 
 def largest_group(spec: Input, values: torch.Tensor) -> int:
-    """How many elements share one value of an index, or lie between two offsets, at most."""
+    """Count the elements that share one value of an index, or lie between two offsets, at most."""
     if not values.numel():
         return 0
     if spec.offsets:
@@ -147,7 +147,7 @@ def largest_group(spec: Input, values: torch.Tensor) -> int:
 
 
 def remembered(spec: Input, values: torch.Tensor) -> int:
-    """How many terms stay in the memory of a recurrence with these factors: at most as many as it has steps."""
+    """Count the terms that stay in the memory of a recurrence with these factors, at most as many as it has steps."""
     length = values.shape[(dim := spec.shape.index(spec.carried_along or ""))]
     if not values.numel():
         return 0

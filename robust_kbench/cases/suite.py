@@ -1,4 +1,4 @@
-"""A task and a seed make a suite: sizes on both sides of every power of two, primes, ones, every dtype and layout.
+"""Suite of a task and a seed: sizes on both sides of every power of two, primes, ones, every dtype and layout.
 
 Drawn cases come first, so that their numbers do not change when a task is given another probe or a pinned case.
 """
@@ -29,19 +29,20 @@ BUDGETS: dict[Tier, Budget] = {
         cases=96, elements=1 << 22, flops=4e9, timed_bindings=None, probes=3, nonfinite=4, conjunctions=None
     ),
 }
-"""Besides: a case of size 1 for each axis that admits it, an empty one likewise, rare sizes, and every pinned case."""
+"""Budgets of the tiers. On top come a case of size 1 and an empty one for each axis that admits it, rare sizes, and
+every pinned case."""
 _INTERPRETED = Budget(cases=24, elements=1 << 16, flops=2e7, timed_bindings=0, every_dtype=False)
 INTERPRETED: dict[Tier, Budget] = {
     "quick": replace(_INTERPRETED, elements=1 << 15, flops=1e7),
     "full": _INTERPRETED,
     "final": _INTERPRETED,
 }
-"""Triton's interpreter takes about half a millisecond per program instance."""
+"""Budgets for Triton's interpreter, which takes about half a millisecond per program instance."""
 
 _ALIKE, _LEAST_ALIKE = 6, 2
-"""Cases in all dtypes together, and in each: one in three shows that slices are left out."""
+"""Cases of the probe alike in all dtypes together, and least in each. One in three shows that slices are left out."""
 _OF_96 = 3
-"""Axes with a large multiple of 96 for each with another round size: most tasks have no more axes that are long."""
+"""Axes with a large multiple of 96 for each axis with another round size. Most tasks have no more long axes."""
 
 # An expanded identity is none, and a NaN in an expanded slice is everywhere.
 _PROBE_LAYOUTS: tuple[Layout, ...] = ("contiguous", "offset", "transposed", "strided", "pitched", "channels_last")
@@ -57,7 +58,7 @@ def draw_suite(
     dense: bool,
     pinned: Sequence[Case] = (),
 ) -> Suite:
-    """The cases of `seed`, and those of `pinned` that the budget and `dtypes` admit.
+    """Draw the cases of `seed`, and add the ones of `pinned` that the budget and `dtypes` admit.
 
     `dense`: the abi passes dense tensors only, so that strided layouts do not apply.
     """
@@ -76,7 +77,7 @@ def draw_suite(
 
 
 def _drawn(space: Space, draw: Draw) -> Iterator[Case]:
-    """Every dtype in every layout, and in each of them one distribution after the other."""
+    """Draw cases of every dtype in every layout, and in each of them one distribution after the other."""
     combinations = draw.shuffled([(dtype, layout) for dtype in space.dtypes for layout in space.layouts])
     distributions = draw.shuffled(space.distributions)
     count = max(space.budget.cases, len(combinations))
@@ -92,10 +93,10 @@ def _drawn(space: Space, draw: Draw) -> Iterator[Case]:
 def _first_distributions(
     space: Space, combinations: Sequence[tuple[FloatDType, Layout]], turns: int
 ) -> tuple[list[int], int]:
-    """With which distribution each combination begins, and by how many it moves on in every turn.
+    """Choose the first distribution of each combination, and the step to the next one in every turn.
 
-    The layouts of a dtype begin with successive ones and move on by the step that leads the dtype through most of them
-    in so many turns; one without a common divisor leads every single layout through all of them, too.
+    The layouts of a dtype begin with successive distributions. They move on by the step that leads the dtype through
+    most of them in so many turns. A step without a common divisor leads every single layout through all of them, too.
     """
     count = len(space.distributions)
 
@@ -113,7 +114,7 @@ def _first_distributions(
 
 
 def _probing(space: Space, draw: Draw) -> Iterator[Case]:
-    """Each declared probe at sizes from short to long reductions, and cases with NaN and infinities."""
+    """Draw each declared probe at sizes from short to long reductions, and cases with NaN and infinities."""
     task, turn = space.task, draw.below(len(space.dtypes))
     wanted = [probe for probe in probes.VALUED if probe in task.probes and probes.applies(task, probe)]
     wanted += ["nonfinite"] if probes.spoilable(task) else []
@@ -146,7 +147,7 @@ def _probe_layouts(space: Space) -> list[Layout]:
 
 
 def _edges(space: Space, draw: Draw) -> Iterator[Case]:
-    """For each axis a case in which it is 1, and one in which it is empty, as far as it can be."""
+    """Draw for each axis a case in which it is 1, and one in which it is empty, if there are such cases."""
     dtypes = draw.shuffled(space.dtypes)
     for number, axis in enumerate(space.task.axes):
         dtype = dtypes[number % len(dtypes)]
@@ -157,7 +158,10 @@ def _edges(space: Space, draw: Draw) -> Iterator[Case]:
 
 
 def _conjunctions(space: Space, draw: Draw) -> Iterator[Case]:
-    """Cases with two equal or long axes and with large round ones: some at random, or all of these and large cases."""
+    """Draw cases with two equal or long axes and with large round ones.
+
+    The budget asks for some of them at random, or for all of them and for large cases.
+    """
     count, dtypes = space.budget.conjunctions, draw.shuffled(space.dtypes)
     for number, axes in enumerate(_rare_sizes(space, draw, dtypes, count)):
         if axes is not None:
@@ -168,7 +172,7 @@ def _conjunctions(space: Space, draw: Draw) -> Iterator[Case]:
 def _rare_sizes(
     space: Space, draw: Draw, dtypes: Sequence[FloatDType], count: int | None
 ) -> Iterator[sizes.Axes | None]:
-    """Sizes for one dtype after the other; None where there are none within the budget."""
+    """Draw sizes for one dtype after the other; None where there are none within the budget."""
     in_turn = cycle(dtypes)
     for pair in draw.shuffled(conjunctions.alike(space))[:count]:
         yield conjunctions.draw_equal(space, draw, next(in_turn), pair)
@@ -187,7 +191,7 @@ def _rare_sizes(
 
 
 def _pinned(space: Space, pinned: Sequence[Case]) -> Iterator[Case]:
-    """As they are, but for layouts that the calling convention does not know: those become contiguous."""
+    """Select pinned cases within the budget. Layouts that the calling convention does not know become contiguous."""
     for case in pinned:
         if case.dtype in space.dtypes and space.affords(case.axes, case.dtype):
             known = case.layout in layouts.DENSE or not space.dense

@@ -1,4 +1,4 @@
-"""From a case to its inputs, bit for bit. Every input has random streams of its own."""
+"""Make the inputs of a case, bit for bit the same every time. Every input has random streams of its own."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _DRAWN_SHARE = 0.5  # of checked cases: how many draw a scalar from its whole ra
 
 @dataclass(frozen=True)
 class Inputs:
-    """The arguments of one case: private dense tensors and scalars, in the task's order."""
+    """Arguments of one case: private dense tensors and scalars, in the task's order."""
 
     values: Mapping[str, torch.Tensor | int | float]
 
     @property
     def tensors(self) -> dict[str, torch.Tensor]:
-        """The arguments that are tensors."""
+        """Arguments that are tensors, by their name."""
         return {name: value for name, value in self.values.items() if isinstance(value, torch.Tensor)}
 
     @property
     def scalars(self) -> dict[int, int | float]:
-        """The others, by their position."""
+        """Arguments that are scalars, by their position."""
         return {place: value for place, value in enumerate(self.values.values()) if not isinstance(value, torch.Tensor)}
 
     @property
     def place(self) -> str:
-        """The kind of device that the tensors are on; "cpu" where there are none."""
+        """Kind of device that the tensors are on; "cpu" where there are none."""
         return next((tensor.device.type for tensor in self.tensors.values()), "cpu")
 
     def to(self, place: str) -> Inputs:
-        """Copy the values to another kind of device; returns itself where they are there already."""
+        """Copy the values to another kind of device; return itself if they are there already."""
         if self.place == place:
             return self
         return Inputs({n: v.to(place) if isinstance(v, torch.Tensor) else v for n, v in self.values.items()})
@@ -62,7 +62,7 @@ class Inputs:
 
 
 def make_inputs(task: Task, case: Case, only: Collection[str] | None = None) -> Inputs:
-    """The inputs of `case`, or those named in `only`, bit for bit the same on every call.
+    """Make the inputs of `case`, or the ones named in `only`, bit for bit the same on every call.
 
     Each input has a random stream of its own.
     """
@@ -75,7 +75,7 @@ def make_inputs(task: Task, case: Case, only: Collection[str] | None = None) -> 
 
 
 def make_zeros(task: Task, case: Case) -> Inputs:
-    """Inputs of the shapes of `case` without its values; scalars are as they are there."""
+    """Make inputs of zeros with the shapes of `case`; scalars have their values in the case."""
     scalars = {name for name, spec in task.inputs.items() if spec.role == "scalar"}
     drawn = make_inputs(task, case, only=scalars).values
     return Inputs(
@@ -120,7 +120,7 @@ def _scalar(spec: Input, case: Case, draw: Draw) -> int | float:
 def draw_elements(
     case: Case, name: str, spec: Input, shape: tuple[int, ...], dtype: torch.dtype, generator: torch.Generator
 ) -> torch.Tensor:
-    """Elements of the input `name`, which is neither a scalar nor takes the values of a probe."""
+    """Draw elements of the input `name`, which is neither a scalar nor takes the values of a probe."""
     structure = structure_of(case, name, spec)
     if spec.role in ("index", "mask"):
         drawn = draw_structured(structure, spec, bound_of(case, spec), shape, generator)
@@ -130,12 +130,12 @@ def draw_elements(
 
 
 def bound_of(case: Case, spec: Input) -> int:
-    """Values of an index or a mask are drawn from [0, this)."""
+    """Return the bound of an index or a mask, whose values are drawn from [0, this)."""
     return max(arithmetic.evaluate(spec.below or 1, case.axes), 1) if spec.role == "index" else 2
 
 
 def arranged(values: torch.Tensor, spec: Input, case: Case, *, is_sorted: bool = False) -> torch.Tensor:
-    """Indices as the input wants them: some values never; offsets ascend, and reach from zero to the largest."""
+    """Arrange indices as the input wants them: some values never; offsets ascend from zero to the largest."""
     for excluded in sorted(spec.never, reverse=True):
         values = torch.where(values == excluded, excluded - 1, values)
     if not spec.offsets or not values.numel() or is_sorted:
@@ -147,7 +147,7 @@ def arranged(values: torch.Tensor, spec: Input, case: Case, *, is_sorted: bool =
 
 
 def scaled(values: torch.Tensor, spec: Input, case: Case) -> torch.Tensor:
-    """Values of a distribution as the input wants them: over the root of its fan-in, and shifted."""
+    """Scale values of a distribution as the input wants them: over the root of its fan-in, and shifted."""
     fan_in = arithmetic.evaluate(spec.fan_in, case.axes)
     if fan_in != 1:
         values = values / fan_in**0.5
@@ -155,9 +155,10 @@ def scaled(values: torch.Tensor, spec: Input, case: Case) -> torch.Tensor:
 
 
 def distribution_of(case: Case, name: str, spec: Input) -> Distribution:
-    """The case's for what flows through the op; an upstream gradient has one of its own, so that the two mix.
+    """Choose the distribution of an input: the case's for activations, and normal for most others.
 
-    In timed calls it goes with the case's, by which limits are kept from one call to the next.
+    An upstream gradient has one of its own, so that the two mix. In timed calls it goes with the case's distribution,
+    by which limits are kept from one call to the next.
     """
     if spec.role == "activation":
         return case.distribution

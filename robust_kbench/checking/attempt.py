@@ -1,4 +1,4 @@
-"""One case: every call that is made for it, and what the answers were judged to be."""
+"""Attempt at one case: every call that is made for it, and the judgements of the answers."""
 
 from __future__ import annotations
 
@@ -30,14 +30,17 @@ _SEVERITY = ("crashed", "timed_out", "incorrect", "not_checked", "passed")
 
 
 class Calls(Protocol):
-    """Whoever has workers of the contestant, and counts the time that they spend in kernels."""
+    """Caller that has workers of the contestant, and counts the time that they spend in kernels."""
 
     def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
-        """One call of `built`. Raises Unsupported."""
+        """Make one call of `built`. Raises Unsupported."""
 
 
 class Attempt:
-    """`run` comes first; the others say more about a case that is right so far. All raise Unsupported."""
+    """Attempt at one case. `run` comes first; the other methods say more about a case that is right so far.
+
+    All of them raise Unsupported.
+    """
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class Attempt:
         case: Case,
         inputs: Inputs | None = None,
     ) -> None:
-        """`inputs`: the values of `case`, if they have been drawn already."""
+        """Make the inputs, or take `inputs`, the values of `case`, if they have been drawn already."""
         self._task, self._contestant, self._calls = task, contestant, calls
         self._judge, self._watch, self._case = judge, watch, case
         with watch.measure("inputs"):
@@ -65,7 +68,7 @@ class Attempt:
 
     @property
     def result(self) -> CaseResult:
-        """The worst of all."""
+        """Worst result of all calls, with its undefined behaviour as an explanation, if there is any."""
         worst = min(self._results, key=lambda result: _SEVERITY.index(result.status))
         return undefined.explained(worst, self.seen)
 
@@ -115,11 +118,11 @@ class Attempt:
             self._results.append(self._results[0].model_copy(update={"status": "incorrect", **told}))
 
     def _wide_limits(self) -> Limits:
-        """The limits of the case with PyTorch's errors, which an answer that did without them is not judged by."""
+        """Compute the case's limits with PyTorch's errors, which the verdict on a passing answer may lack."""
         return self._judge.look(self.seen[0], self.inputs, "cpu").limits
 
     def _vary(self, relation: Relation, answers: Sequence[Mapping[str, torch.Tensor]]) -> bool:
-        """Tell if further calls on equal inputs give other bits than before. A call that gives none is a failure.
+        """Tell if further calls on equal inputs give other bits than before. A call without an answer is a failure.
 
         Each call of the relation is repeated: of a kernel that hardly ever adds in another order, one of them did so.
         """
@@ -141,14 +144,14 @@ class Attempt:
 
     @property
     def _plain(self) -> tuple[Built, Mode | None]:
-        """The artefact without a checker, and how it runs first."""
+        """Artefact without a checker, and the mode in which it runs first."""
         is_emulated = self._contestant.instrument is not None
         return self._contestant.built[self._case.dtype], emulation.modes(self._case)[0] if is_emulated else None
 
     def _runs(self, searches_defects: bool) -> Iterator[tuple[Built, Mode | None]]:
-        """A native kernel runs once; an emulated one in several orders, until one of them goes wrong.
+        """List the runs: one of a native kernel; of an emulated one several orders, until one of them goes wrong.
 
-        It runs under the checker too if that was asked for, and wherever a bad result needs explaining.
+        An emulated kernel runs under the checker too if that was asked for, and wherever a bad result needs explaining.
         """
         built = self._contestant.built[self._case.dtype]
         if (instrument := self._contestant.instrument) is None:

@@ -1,17 +1,18 @@
 """Calls as real code makes them, of one case of each dtype that was right by itself.
 
-The loophole: calls of a judge come one by one, at addresses and with values that no earlier call had, and nobody looks
-at an answer twice. So a kernel passes that keeps answers by the address of its inputs, or by a sample of their values;
-that writes into an answer which it has handed out; that is right only after a pause, in PyTorch's usual mode, in the
-thread that has loaded it, or nearly always.
+The loophole: calls of a judge come one by one, at addresses and with values that no earlier call had, and no answer is
+looked at twice. So a kernel may pass although it keeps answers by the address of its inputs, or by a sample of their
+values. It may also write into an answer which it has handed out. It may be right only after a pause, in PyTorch's usual
+mode, in the thread that has loaded it, or nearly always.
 How it is detected: other values at the addresses of the call before, and nearly the same values; bursts of calls on two
 sets of inputs, whose answers are looked at when all are there; `no_grad`, `inference_mode`, inputs that require
 gradients; another thread, another stream, a pause; one tensor as two inputs, inputs of different layouts, or with their
 outer axes in another order. Each answer is judged like any other.
-What it lets through: a kernel that raises in inference mode, or where inputs require gradients, as one does that calls
-autograd, or NumPy. A kernel that returns one buffer of its own again and again is told of, and judged by its latest
-answer. Calls of other shapes in between; answers of large calls that are changed later; a ring of more buffers than a
-burst has calls; more threads of the kernel's own than the one core of a worker has.
+What it lets through: a kernel that raises in inference mode, or where inputs require gradients, as a kernel does that
+calls autograd, or NumPy. A kernel that returns one buffer of its own again and again is reported, and judged by its
+latest answer. It does not see faults that need calls of other shapes in between; answers of large calls that are
+changed later; a ring of more buffers than a burst has calls; more threads of the kernel's own than the one core of a
+worker has.
 """
 
 from __future__ import annotations
@@ -42,39 +43,41 @@ from robust_kbench.schema.task import ITEMSIZE, FloatDType, Input, Task, shape_o
 GUARD = "reused_results"
 _MODES: tuple[Mode, ...] = ("no_grad", "inference_mode", "requires_grad")
 _EXCUSED_MODES: tuple[Mode, ...] = ("inference_mode", "requires_grad")
-"""In which a kernel may raise: one that calls autograd, or that hands its inputs to NumPy."""
+"""Modes in which a kernel may raise, as it does if it calls autograd or hands its inputs to NumPy."""
 _MOST_BYTES = 1 << 20
-"""Of a call: several have to fit into the workers' memory, and PyTorch's errors around each are dear."""
+"""Most bytes of a call: several have to fit into the workers' memory, and PyTorch's errors around each are dear."""
 _LARGE_BYTES = 64 << 20
-"""Of the one larger call that is made at the addresses of another."""
+"""Most bytes of the one larger call that is made at the addresses of another."""
 _BURST, _LONG_BURST, _MOST_BURST_BYTES = 8, 64, 8 << 20
-"""Most calls of a burst. Nobody can count on a number: short ones have two or more, long ones at least half of that."""
+"""Most calls of a short and of a long burst, and most bytes of a burst. A kernel cannot count on a number: short ones
+have two or more, long ones at least half of the most."""
 _BURSTS: dict[Tier, int] = {"quick": 0, "full": 128, "final": 128}
-"""Long ones of small cases, over all dtypes: 6,000 calls, in which 99 of 100 kernels are found that are wrong once in a
-thousand. On a CUDA device, where a burst takes 30 ms, half as many: 19 of 20."""
+"""Long bursts of small cases, over all dtypes. In their 6,000 calls 99 of 100 kernels are found that are wrong once in
+a thousand. On a CUDA device, where a burst takes 30 ms, there are half as many: they find 19 of 20."""
 _TELLING = 256
 """Elements of all tensors of a call: with fewer of them a wrong answer may be right by chance."""
 _MOST_BURST_S, _MOST_LONG_BURSTS_S = 2.0, 10.0
-"""Slow kernels are called less often: the time limit of a burst is that of a call."""
+"""Most seconds of a burst, and of all long ones of a case. Slow kernels are called less often: the time limit of a
+burst is that of a call."""
 _AT_ONE_ADDRESS: dict[Tier, tuple[int, int]] = {"quick": (4, 8), "full": (8, 16), "final": (8, 16)}
-"""Calls in a row, each with other values: between these numbers."""
+"""Least and most calls in a row at one address, each with other values."""
 _PAUSE_S = 0.5
 _WIDE = 4
-"""Bytes of an element."""
+"""Least bytes of an element in calls with one tensor as two inputs."""
 _LOST = 2.0**-10
-"""Of the usual size of a result: a smaller one is what is left where terms cancel."""
+"""Share of the usual size of a result. A smaller result is the remainder of terms that cancel."""
 _OUTER: dict[Outer, str] = {
     "turned": "with the two axes before the last exchanged in memory",
     "turned_pitched": "with the two axes before the last exchanged in memory, in wider tensors",
     "sliced": "as the first rows of larger slices",
 }
 _MOST_TWINS = 3
-"""Real inputs of which a near twin is made."""
+"""Largest number of real inputs of which a near twin is made."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One call or burst: its first set of inputs, how it is made, and what that is in words."""
+    """Call or burst: its first set of inputs, the way in which it is made, and a description in words."""
 
     words: str
     inputs: Inputs
@@ -83,7 +86,7 @@ class Step:
 
 @dataclass
 class Circumstances:
-    """Calls of one contestant. `findings`: what they tell beside right and wrong."""
+    """Calls of one contestant in many circumstances. `findings`: all that they tell beside right and wrong."""
 
     task: Task
     contestant: Contestant
@@ -94,14 +97,13 @@ class Circumstances:
     seen: list[Observation] = field(default_factory=list)
     _last_call_s: dict[FloatDType, float] = field(default_factory=dict)
     _call_s: dict[FloatDType, float] = field(default_factory=dict)
-    """What the fastest call of each dtype has taken: a first one may compile."""
+    """Seconds of the fastest call of each dtype: a first one may compile."""
 
     def check(self, cases: Sequence[Case], seed: int, dtypes: Collection[FloatDType]) -> list[CaseResult]:
         """Make calls of each kind, of a case of each of `dtypes`, until any is wrong or changes an input.
 
-        What is chosen from `cases` does not depend on `dtypes`: others may be checked beside these. Returns the first
-        wrong result of each dtype. A changed input is a finding, and the cause of all that is wrong afterwards. Raises
-        Unsupported.
+        The choice from `cases` does not depend on `dtypes`: others may be checked beside these. Returns the first wrong
+        result of each dtype. A changed input is a finding, and the cause of all later errors. Raises Unsupported.
         """
         chosen, large = list(self._choose(cases, seed)), list(self._choose_large(cases, seed))
         first_large, more_large = large[:1], large[1:]
@@ -133,7 +135,7 @@ class Circumstances:
     def _choose_small(self, cases: Sequence[Case]) -> Iterator[Case]:
         """Choose a small case of each dtype, for calls by the thousand, whose values tell; none at tier quick.
 
-        One element may be right by chance, and a rectifier does nothing to what is positive.
+        One element may be right by chance, and a rectifier does nothing to positive values.
         """
         usual = {"distribution": "normal"} if "normal" in self.task.distributions else {}
         for dtype in self.contestant.built if _BURSTS[self.tier] else ():
@@ -145,7 +147,7 @@ class Circumstances:
         return count < _TELLING, case_footprint(self.task, case)
 
     def _choose_large(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
-        """Choose a case of each dtype that is too large for all the others, in any order; none at tier quick."""
+        """Choose a case of each dtype that is too large for the other calls, in any order; none at tier quick."""
         draw = Draw(seed, "circumstances of large calls")
         for dtype in draw.shuffled(list(self.contestant.built)) if self.tier != "quick" else ():
             large = [case for case in cases if case.dtype == dtype and _is_ordinary(case) and self._is_large(case)]
@@ -155,7 +157,7 @@ class Circumstances:
     def _choose_with_twins(self, cases: Sequence[Case], seed: int) -> Iterator[Case]:
         """Choose a case in which two inputs can be one tensor, in float32 or wider, and make it square if it must be.
 
-        In half precision PyTorch's answer is mostly rounding where terms cancel, and addresses are no matter of it.
+        In half precision PyTorch's answer is mostly rounding where terms cancel, and addresses do not matter for that.
         """
         dtype = max(self.contestant.built, key=ITEMSIZE.__getitem__)
         if ITEMSIZE[dtype] < _WIDE:
@@ -202,7 +204,7 @@ class Circumstances:
         return [case for case in cases if case.dtype == dtype and _is_fit(self.task, case)]
 
     def _long_bursts(self, case: Case) -> Iterator[Step]:
-        """Call by the thousand."""
+        """Make long bursts, which add up to calls by the thousand."""
         draw = Draw(case.seed, "bursts")
         first, other = self._anew(case, draw), self._anew(case, draw)
         until = time.monotonic() + _MOST_LONG_BURSTS_S
@@ -256,7 +258,7 @@ class Circumstances:
     def _in_two_layouts(self, case: Case) -> Iterator[Step]:
         """Lay out one input as the case says and the others not, and the other way round, as in x @ w.T.
 
-        One of both at tier quick: a Triton kernel is compiled for each.
+        Tier quick makes one of both, as a Triton kernel is compiled for each.
         """
         draw = Draw(case.seed, "two layouts")
         names = self._laid_out(case)
@@ -295,7 +297,7 @@ class Circumstances:
     def _in_modes(self, case: Case) -> Iterator[Step]:
         """Call in PyTorch's modes; in one at tier quick, as a kernel that is compiled may be compiled anew for each.
 
-        What gets its outputs passed has no gradients to hand on: its inputs never ask for them.
+        A kernel that gets its outputs passed has no gradients to hand on, so that its inputs never ask for them.
         """
         draw = Draw(case.seed, "modes")
         abi = self.contestant.abi
@@ -350,7 +352,7 @@ class Circumstances:
         return None
 
     def _filled(self, answer: Observation, inputs: Inputs) -> Observation:
-        """Put PyTorch's outputs into the places of those that a later call has overwritten."""
+        """Put PyTorch's outputs into the places of outputs that a later call has overwritten."""
         if len(answer.outputs) == len(self.task.outputs):
             return answer
         return replace(answer, outputs={**self.judge.usual(answer.case, inputs), **answer.outputs})
@@ -362,7 +364,7 @@ class Circumstances:
 
 
 def most_bytes(task: Task, cases: Sequence[Case], tier: Tier) -> int:
-    """Memory that the largest burst takes, if any of `cases` may be chosen for it."""
+    """Compute the memory that the largest burst takes, if any of `cases` may be chosen for it."""
     most = _LONG_BURST if _BURSTS[tier] else _BURST
     fit = (case for case in cases if _is_fit(task, case))
     return max((_burst_calls(task, case, most) * case_footprint(task, case) for case in fit), default=0)
@@ -382,7 +384,7 @@ def _burst_calls(task: Task, case: Case, most: int) -> int:
 
 
 def _changeable(task: Task, inputs: Inputs) -> list[str]:
-    """Names of inputs with several elements in any order, the largest real ones and the largest other one."""
+    """Name inputs with several elements in any order: the largest real ones and the largest other one."""
     sizes = {name: tensor.numel() for name, tensor in inputs.tensors.items() if not task.inputs[name].offsets}
     names = sorted((name for name, size in sizes.items() if size > 1), key=lambda name: -sizes[name])
     reals = [name for name in names if inputs.tensors[name].is_floating_point()]
@@ -457,7 +459,7 @@ def _bits_are_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Copy first: a tensor of one element may have any stride, and then cannot be viewed as bytes."""
+    """Return the bytes of a copy, as a tensor of one element may have any stride and then has no view as bytes."""
     return tensor.clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
 
 

@@ -1,4 +1,4 @@
-"""The workers of one contestant: one for each artefact and lane, started when needed and replaced when they die."""
+"""Workers of one contestant: one for each artefact and lane, started when needed and replaced when they die."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 _ROOM = 2  # an arena of twice the size that a call needs, so that no address is foretold
 _LONGEST_STARTS_S = 20.0
 _MOST_ENDED = 4
-"""How often a call is made anew whose worker the judge has ended."""
+"""Number of times that the judge may end the worker of one call: after each but the last the call is made anew."""
 
 
 class _EndedByTheJudge(Exception):
-    """A worker was ended for the sake of other calls than its own, which says nothing about the submission."""
+    """End of a worker for the sake of other calls than its own, which says nothing about the submission."""
 
 
 class Crew:
-    """Calls a contestant's kernels. Every dtype has workers of its own, and so has every lane; all share one arena.
+    """Workers that call a contestant's kernels. Every dtype and every lane has its own; all share one arena.
 
     `memory_bytes`: for calls that take more than others do; their arena has no room to spare. `aside`: entered while a
     worker is waited for, so that another thread may call another one meanwhile.
@@ -63,7 +63,7 @@ class Crew:
         aside: Aside = nullcontext,
         room: Room | None = None,
     ) -> None:
-        """`room`: what it shares with other crews of the same contestant."""
+        """Start without workers. `room` is shared with the other crews of the same contestant."""
         self._room = room or Room()
         self._room.crews.append(self)
         self._task, self._contestant, self._pool, self._device, self._watch = task, contestant, pool, device, watch
@@ -71,12 +71,12 @@ class Crew:
         self._workers: dict[tuple[FloatDType, Path, int], Worker] = {}
         self._rooms_bytes: dict[tuple[FloatDType, Path, int], int] = {}
         self._called: list[Worker] = []
-        """Workers that some thread is calling."""
+        """Workers that some thread is calling at the moment."""
         self._this_thread = threading.local()
         self._arena: Slots | None = None
         self._room_bytes = 0
         self.layers: tuple[str, ...] = ()
-        """The sandbox's layers around the latest worker."""
+        """Layers of the sandbox around the latest worker."""
 
     def take_lane(self, number: int) -> None:
         """Have this thread call workers of its own from now on; they stay when it ends."""
@@ -111,12 +111,12 @@ class Crew:
         return self._device.kind == "cuda"
 
     def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None, use: Use = PLAIN) -> Observation:
-        """One call of `built`, or as `use` says; a worker that did not survive it is gone.
+        """Make one call of `built`, or as `use` says; a worker that did not survive it is gone.
 
         Raises Unsupported, or HarnessError.
 
-        It is made again where another thread has ended its worker, in search of the device's memory. Where that is
-        short, and nobody is to blame, it is made again alone: without workers that are opened for later, and without
+        The call is made again if another thread has ended its worker, in search of the device's memory. If that is
+        short, and no worker is to blame, it is made again alone: without workers that are opened for later, and without
         any other.
         """
         ended = 0
@@ -150,7 +150,7 @@ class Crew:
     def _wait_for_starts(self) -> None:
         """Let other threads go on until none is starting a worker, which could not be ended.
 
-        Where memory is known to be short already, no thread goes on beside another, and nobody is starting any.
+        Where memory is known to be short already, no thread goes on beside another, and none is starting a worker.
         """
         deadline = time.monotonic() + _LONGEST_STARTS_S
         while self._room.starting and not self._room.is_short and time.monotonic() < deadline:
@@ -158,7 +158,7 @@ class Crew:
                 time.sleep(0.01)
 
     def _lacks_memory(self, seen: Observation) -> bool:
-        """Tell if a kernel says that it has found no memory on a device. Others of ours may have had it."""
+        """Tell if a kernel says that it has found no memory on a device. Other workers of ours may have had it."""
         is_lost = seen.ending in ("raised", "crashed")
         return self._device.kind == "cuda" and is_lost and says_short(f"{seen.message} {seen.log}")
 

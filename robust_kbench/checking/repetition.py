@@ -1,4 +1,4 @@
-"""How far apart the answers to two calls on equal inputs are."""
+"""Distance between the answers to two calls on equal inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIGNED = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def compare(task: Task, first: Tensors, second: Tensors, limits: Mapping[str, tuple[float, ...]]) -> Repetition:
-    """The output that differs most. `limits` are those of the first answer's judgement."""
+    """Compare all outputs and return the one that differs most. `limits` are those of the first answer's judgement."""
     return max(
         (_compare(task, name, first[name], second[name], limits.get(name, ())) for name in task.outputs),
         key=lambda repetition: (repetition.ratio, repetition.differing),
@@ -33,11 +33,11 @@ def _compare(task: Task, name: str, first: torch.Tensor, second: torch.Tensor, l
 def _ratio(
     task: Task, name: str, first: torch.Tensor, second: torch.Tensor, steps: torch.Tensor, limits: tuple[float, ...]
 ) -> float:
-    """The distance in units of the limits, but for single units in the last place.
+    """Compute the distance in units of the limits, without single units in the last place.
 
-    Those are what another order of summation costs where its result lies near the middle between two numbers, and in
-    half precision they are a good part of the limit. Equal values may be listed in any order. In every other mode
-    there is no sum whose order could matter, so that nothing beyond the last place may differ.
+    Another order of summation costs a single unit if its result lies near the middle between two numbers. In half
+    precision that is a good part of the limit. Equal values may be listed in any order. In every other mode there is no
+    sum whose order could matter, so that nothing beyond the last place may differ.
     """
     comparison = task.comparison_of(task.outputs[name])
     if comparison == "indices":
@@ -53,7 +53,7 @@ def _ratio(
 
 
 def _steps_apart(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Distance of each pair in representable numbers; zeros of either sign are one number, and so are all NaN."""
+    """Count the steps between each pair in representable numbers; zeros of either sign are equal, so are all NaN."""
     if not first.dtype.is_floating_point:
         return second.long() - first.long()
     both_nan = first.isnan() & second.isnan()
@@ -61,7 +61,7 @@ def _steps_apart(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 def _place(values: torch.Tensor) -> torch.Tensor:
-    """The position of each number among all numbers of its dtype; those of float64 may overflow, if far apart."""
+    """Find the position of each number among all numbers of its dtype; differences of float64 may overflow."""
     bits = values.contiguous().view(_SIGNED[values.dtype.itemsize]).long()
     magnitude = bits & torch.iinfo(_SIGNED[values.dtype.itemsize]).max
     return torch.where(bits < 0, -magnitude, magnitude)

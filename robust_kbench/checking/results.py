@@ -1,4 +1,4 @@
-"""What many results come to: one status, an order to tell them in, and which of them are worth telling."""
+"""Summary of many results: one status, an order to tell them in, and the ones that are worth telling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from robust_kbench.schema.task import FloatDType
 
 
 def status_of(results: Sequence[CaseResult], dtypes: Sequence[FloatDType]) -> tuple[Status, str]:
-    """The first failure among judged cases, with its reason; without one, every dtype and layout must have passed."""
+    """Return the first failure among judged cases, with its reason.
+
+    Without a failure, every dtype and layout must have passed. One that has not is unsupported.
+    """
     for status in (Status.CRASHED, Status.TIMED_OUT, Status.INCORRECT):
         for result in results:
             if result.status == status.value:
@@ -25,13 +28,13 @@ def status_of(results: Sequence[CaseResult], dtypes: Sequence[FloatDType]) -> tu
 
 
 def position_in(suite: Suite) -> Callable[[CaseResult], int]:
-    """A key that sorts results in the order in which the suite has their cases."""
+    """Make a key that sorts results in the order in which the suite has their cases."""
     order = {_identity(case): number for number, case in enumerate(suite.checked)}
     return lambda result: order[_identity(result)]
 
 
 def worst_of_each(results: Sequence[CaseResult]) -> list[CaseResult]:
-    """One result per dtype and distribution: the one nearest to its limit, or the failure."""
+    """Select one result per dtype and distribution: the one nearest to its limit, or the failure."""
     worst: dict[tuple[str, str], CaseResult] = {}
     for result in results:
         key = (result.dtype, result.distribution)

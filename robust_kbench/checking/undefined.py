@@ -1,4 +1,4 @@
-"""What the emulator's checker said about a case, and what that makes of the case's result."""
+"""Reports of the emulator's checker on a case, and their effect on the case's result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robust_kbench.schema.record import CaseResult
 
 
 def explained(result: CaseResult, seen: Sequence[Observation]) -> CaseResult:
-    """Undefined behaviour explains whatever came out, so that a wrong answer beside it is no verdict of its own."""
+    """Explain a bad result by undefined behaviour: a wrong answer beside it is no verdict of its own."""
     defects = [defect for observation in seen for defect in observation.defects]
     if result.status == "passed":
         return result
@@ -25,7 +25,7 @@ def explained(result: CaseResult, seen: Sequence[Observation]) -> CaseResult:
 
 
 def raise_unsupported(defects: Sequence[Defect]) -> None:
-    """Raise Unsupported for what the emulator cannot run."""
+    """Raise Unsupported if `defects` name something that the emulator cannot run."""
     for defect in defects:
         if defect.kind == UNSUPPORTED:
             at = f" at {defect.place}" if defect.place else ""

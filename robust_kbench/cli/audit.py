@@ -84,7 +84,10 @@ def _units(names: list[str] | None, dtype: str | None) -> list[Unit]:
 
 
 def _reviews(units: list[Unit], llm: str) -> tuple[int, Iterator[Review]]:
-    """How many there will be, and each as soon as it is asked for. What is wrong with the request is found at once."""
+    """Return the number of reviews, and an iterator that asks for each of them.
+
+    An error in the request is found at once.
+    """
     from robust_kbench.agents.providers.opening import open_provider
     from robust_kbench.agents.reviewing import review_all, subjects
 

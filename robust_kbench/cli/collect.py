@@ -17,14 +17,17 @@ from robust_kbench.schema.submission import Submission
 
 @dataclass(frozen=True)
 class Job:
-    """One submission and the path that the user would type for it."""
+    """Submission with the path that the user would type for it."""
 
     path: str
     submission: Submission
 
 
 def collect(paths: Sequence[Path], task: str | None) -> tuple[list[Job], int]:
-    """All submissions below `paths`. Broken ones are told on stderr and cost exit code 2, not the others' verdicts."""
+    """Return all submissions below `paths`, and the exit code.
+
+    Broken submissions are reported on stderr. They cost exit code 2, and not the verdicts of the others.
+    """
     jobs, code = [], 0
     for path in paths:
         folders = submission_folders(path) if path.is_dir() else []
@@ -38,7 +41,7 @@ def collect(paths: Sequence[Path], task: str | None) -> tuple[list[Job], int]:
 
 
 def trust_tasks_in(folders: Sequence[Path]) -> None:
-    """Have submissions be judged on tasks below `folders`, too, whose references are executed. Raises UsageError."""
+    """Let submissions be judged on tasks below `folders`, too, whose references are executed. Raises UsageError."""
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"--tasks {folder}: no such directory")
@@ -52,6 +55,6 @@ def trust_tasks_in(folders: Sequence[Path]) -> None:
 
 
 def _own_file(place: Path) -> Path:
-    """A folder's own submission only, since a tree has been taken apart already."""
+    """Return the file of a folder's own submission, since a tree has been taken apart already."""
     file = place / SUBMISSION_FILE
     return file if file.is_file() else place

@@ -1,4 +1,4 @@
-"""`kbench doctor`: what works on this machine, what is missing, and the command that fixes it."""
+"""`kbench doctor`: tell what works on this machine, what is missing, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _table(found: Sequence[Diagnosis]) -> Table:
 
 
 def _plain(text: str) -> str:
-    """What other programs and environment variables say, without what would steer a terminal."""
+    """Return words of other programs and environment variables, without characters that would steer a terminal."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 

@@ -1,4 +1,4 @@
-"""`kbench evolve`: let an agent make kernels, go on with a run, look at one."""
+"""`kbench evolve`: let an agent make kernels, go on with a run, or look at one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ _MAX_SEED = 2**53 - 1
 
 
 class _RunUnlessNamed(WithUsual):
-    """`kbench evolve norm/rmsnorm` is `kbench evolve run norm/rmsnorm`: what is no command is a task, or an option."""
+    """Group in which `kbench evolve norm/rmsnorm` is `kbench evolve run norm/rmsnorm`.
+
+    A word that names no command is a task, or an option.
+    """
 
     usual = _RUN
 
@@ -51,7 +54,7 @@ app = typer.Typer(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a command line says about a new run; None where it says nothing."""
+    """Options of a command line for a new run; None for each that is not given."""
 
     task: str | None
     agent: str | None
@@ -133,7 +136,7 @@ def _resumed(folder: Path, asked: _Asked) -> Path:
 
 
 def _begin(asked: _Asked, tier: Any) -> Path:
-    """Write a new run down, and say where. Raises UsageError and SpecError before there is anything of it."""
+    """Write a new run down, and return its folder. Raises UsageError and SpecError before anything is written."""
     import secrets
     from datetime import UTC, datetime
 
@@ -177,7 +180,7 @@ def _begin(asked: _Asked, tier: Any) -> Path:
 
 
 def _language(text: str | None, device: str) -> Language:
-    """What was asked for, or what a kernel for this device usually is written in. Raises UsageError."""
+    """Return the language that was asked for, or the usual one of kernels for this device. Raises UsageError."""
     from robust_kbench.agents import starts
     from robust_kbench.errors import UsageError
     from robust_kbench.schema.submission import ABIS
@@ -190,7 +193,7 @@ def _language(text: str | None, device: str) -> Language:
 
 
 def _start(task: LoadedTask, agent: Preset, text: str | None, language: Language) -> Submission | None:
-    """The kernel to begin with; None for the reference. Raises UsageError and SpecError."""
+    """Return the kernel to begin with; None for the reference. Raises UsageError and SpecError."""
     import tempfile
 
     from robust_kbench.agents import starts
@@ -227,7 +230,7 @@ def _carry_out(folder: Path, tier: Any) -> Summary:
 
 @contextmanager
 def live(title: str, limits: Limits) -> Iterator[Observe]:
-    """A line on stderr, if that is a terminal. It redraws only when told: a thread would disturb the clock."""
+    """Show a line on stderr, if that is a terminal. It redraws only when told: a thread would disturb the clock."""
     from robust_kbench.schema.documents import shown
 
     if not sys.stderr.isatty():
@@ -257,7 +260,7 @@ def live(title: str, limits: Limits) -> Iterator[Observe]:
 
 
 def progress_in_words(best: float, failures: Counter[str], budget: Budget) -> str:
-    """The best speedup over eager PyTorch so far, what was spent, and where candidates failed."""
+    """Describe the best speedup over eager PyTorch so far, the amounts spent, and the stages of failures."""
     spent = budget.spent
     dollars = "" if spent.usd is None else f", ${spent.usd:.2f}"
     parts = [f"best {best:.2f}x" if best else "no kernel yet", f"{spent.calls} calls, {spent.tokens:,} tokens{dollars}"]
@@ -286,7 +289,7 @@ _STOPS = {
 
 
 def lines(folder: Path, summary: Summary) -> list[str]:
-    """What came of a run, for a person; every line is inert on a terminal."""
+    """Describe the result of a run for a person; every line is inert on a terminal."""
     from robust_kbench.schema.documents import shown
 
     return [shown(line) for line in _lines(folder, summary)]

@@ -1,6 +1,6 @@
 """Evaluate many submissions, one after the other or several at once, with a progress bar on a terminal.
 
-Only processes that judge import torch. The one that hands submissions to them does not wait for that.
+Only processes that judge import torch. The process that hands submissions to them does not wait for that.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def run(
     pool: WarmPool,
     building: Building | None = None,
 ) -> Generator[tuple[Job, RunRecord | str], None, None]:
-    """Each job with its record, or with the message of an error in its files: as they are ready.
+    """Yield each job with its record, or with the message of an error in its files, as they are ready.
 
-    `building`: has begun to build the first one. Where one of several processes is killed, a record says so.
+    `building` has begun to build the first submission. Where one of several processes is killed, a record says so.
     """
     if parallel > 1 and len(jobs) > 1:
         if building is not None:
@@ -76,7 +76,10 @@ def _evaluate(
 def _run_parallel(
     jobs: Sequence[Job], device: str, tier: Tier, seed: int | None, case: int | Case | None, parallel: int
 ) -> Iterator[tuple[Job, RunRecord | str]]:
-    """On GPUs of their own where there are several. Who shares a processor shares its memory: those take turns."""
+    """Judge on GPUs of their own where there are several.
+
+    Processes that share a processor share its memory, and take turns.
+    """
     opened = open_device(device)
     shares = side_by_side.shares_of(opened, parallel) if opened.kind == "cuda" else []
     work = partial(_evaluate_here, device=opened.kind, tier=tier, seed=seed, case=case)
@@ -99,7 +102,7 @@ def _run_parallel(
 def _killed(
     job: Job, device: Device, pool: WarmPool, tier: Tier, seed: int | None, case: int | Case | None
 ) -> RunRecord | str:
-    """The record of a submission whose judge was killed, or the message of an error in its files."""
+    """Return the record of a submission whose judge was killed, or the message of an error in its files."""
     with machine_lock.busy():  # importing torch would be felt by who measures
         from robust_kbench.evaluate import killed
 
@@ -111,14 +114,14 @@ def _killed(
 
 _POOLS: list[WarmPool] = []
 _EVALUATORS: list[Evaluator] = []
-"""Of a process that evaluates beside others: one."""
+"""Evaluator of a process that evaluates beside others, one at most."""
 
 _Order = tuple[Job, Contestant | None]
-"""A submission, and what has been built of it."""
+"""Job with the contestant that has been built of it; None where nothing has been built."""
 
 
 def _begin(language: Language, device: DeviceKind) -> None:
-    """Have a process warm up that will be needed, while this one imports torch."""
+    """Warm up a process that will be needed, while this one imports torch."""
     with suppress(KBenchError), machine_lock.busy():  # the first evaluation meets the same error
         pool = WarmPool()
         pool.warm_up(flavour_of(language, device), gpu=device == "cuda")

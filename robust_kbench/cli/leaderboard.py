@@ -1,4 +1,4 @@
-"""`kbench leaderboard`: records to tables and pages; several stores to one."""
+"""`kbench leaderboard`: make tables and pages of records, or unite several stores in one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _MOST_PROBLEMS = 10
 
 
 class _RankUnlessNamed(WithUsual):
-    """`kbench leaderboard FILE` is `kbench leaderboard rank FILE`; a store called `merge` is `./merge`."""
+    """Group in which `kbench leaderboard FILE` is `kbench leaderboard rank FILE`.
+
+    A store called `merge` is `./merge`.
+    """
 
     usual = _RANK
 
@@ -102,7 +105,7 @@ def _check_that_they_exist(paths: Sequence[Path]) -> None:
 
 
 def _runs(folders: Sequence[Path]) -> tuple[Sequence[Run], Sequence[Problem]]:
-    """Of agents, and what could not be read of them."""
+    """Return the runs of agents, and the problems met in reading them."""
     if not folders:
         return [], []
     from robust_kbench.leaderboard import agents  # takes longer to import than most boards to make
@@ -112,7 +115,7 @@ def _runs(folders: Sequence[Path]) -> tuple[Sequence[Run], Sequence[Problem]]:
 
 
 def _sources(folders: Sequence[Path]) -> dict[str, Path]:
-    """By digest, and those of the published kernels."""
+    """Return the folders of submissions by digest, with the published kernels among them."""
     from robust_kbench.folders import data_folder
     from robust_kbench.leaderboard.site.sources import find
 

@@ -1,4 +1,4 @@
-"""Where commands write: a place that cannot be written to is told in one line, with exit code 2, before any work.
+"""Checks of places to write to: a bad place is reported in one line, with exit code 2, before any work.
 
 Nothing is made and nothing is changed to find out, but a file without a name in the folder that is there.
 """
@@ -30,7 +30,7 @@ def folder_to_write(parameter: typer.CallbackParam, value: Path | None) -> Path 
 
 
 def check_file(path: Path, name: str) -> None:
-    """Raise UsageError if `path` is no file, or cannot be made one; `name`: what it was given as."""
+    """Raise UsageError if `path` is no file, or cannot be made one. `name` is its name on the command line."""
     try:
         if path.is_dir():
             raise UsageError(f"{name} {path}: is a folder; name a file")
@@ -52,7 +52,10 @@ def check_folder(path: Path, name: str) -> None:
 
 
 def _check_inside(folder: Path, names: tuple[str, ...] = ()) -> None:
-    """Make a file without a name in the nearest folder that is there, which has room for the `names` of all others."""
+    """Check that files can be made in `folder`, or in its nearest parent that is there. Raises OSError.
+
+    A file without a name is made there. The names of all missing folders, and `names`, must not be too long.
+    """
     there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
     with tempfile.TemporaryFile(dir=there):
         pass

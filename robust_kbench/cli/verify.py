@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class _Evaluators(ExitStack):
-    """One for each kind of device that a record is from; each keeps what is warm for the next record."""
+    """Evaluators, one for each kind of device that a record is from; each stays warm for the next record."""
 
     def __init__(self) -> None:
         super().__init__()
         self._open: dict[str, Evaluator] = {}
 
     def on(self, device: str) -> Evaluator:
-        """Raises UsageError where there is no such device."""
+        """Return the evaluator on this device. Raises UsageError where there is no such device."""
         from robust_kbench.evaluate import Evaluator
 
         if device not in self._open:
@@ -76,7 +76,7 @@ def verify(
 
 
 def _parts(text: str) -> tuple[Path, int | None]:
-    """Raises UsageError."""
+    """Split STORE[:LINE] into the path and the number of the line. Raises UsageError for a missing file."""
     from robust_kbench.errors import UsageError
 
     name, _, number = text.rpartition(":")
@@ -90,7 +90,10 @@ def _parts(text: str) -> tuple[Path, int | None]:
 
 
 def _chosen(path: Path, number: int | None) -> tuple[list[tuple[Place, bytes]], list[Problem]]:
-    """Lines to verify, and what is none; of others than that of `number` nothing is told. Raises UsageError."""
+    """Return the lines to verify, and the problems of lines without a record. Raises UsageError.
+
+    With `number`, only this line and its problems are returned.
+    """
     from robust_kbench.errors import UsageError
     from robust_kbench.leaderboard.reading import lines
     from robust_kbench.schema.documents import shown
@@ -106,7 +109,10 @@ def _chosen(path: Path, number: int | None) -> tuple[list[tuple[Place, bytes]], 
 def _verified(
     place: Place, line: bytes, sources: Sequence[Path], key: PrivateKey | None, evaluators: _Evaluators
 ) -> tuple[int, Confirmation | None]:
-    """The exit code of one record, and what was found. A wrong one is told, and costs the others nothing."""
+    """Return the exit code of one record, and its confirmation.
+
+    A wrong record is reported, and costs the others nothing.
+    """
     from robust_kbench.errors import HarnessError, SpecError, UsageError
     from robust_kbench.leaderboard.reading import parse_line
     from robust_kbench.signing import standing
@@ -146,7 +152,7 @@ def _run_again(
 
 
 def _submission(record: RunRecord, sources: Sequence[Path]) -> Submission:
-    """The one that was judged, wherever it lies and whatever it is called there. Raises UsageError."""
+    """Return the submission that was judged, wherever it lies and whatever it is called there. Raises UsageError."""
     from robust_kbench.errors import UsageError
     from robust_kbench.folders import data_folder
     from robust_kbench.leaderboard.site.sources import find

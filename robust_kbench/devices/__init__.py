@@ -1,4 +1,4 @@
-"""One module per device, seen from the judge: which cores to use, how to empty caches, what the machine is."""
+"""Devices as the judge sees them, one module per device: cores to use, emptying of caches, facts about the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Device = CpuDevice | CudaDevice
 
 
 def open_device(name: DeviceKind | str) -> Device:
-    """`cpu`, `cuda`, or `auto`: cuda where there is one. Raises UsageError when there is no such device."""
+    """Open `cpu`, `cuda`, or `auto`: cuda where there is one. Raises UsageError when there is no such device."""
     if name == "auto":
         name = "cuda" if CudaDevice.is_present() else "cpu"
     if name == "cpu":

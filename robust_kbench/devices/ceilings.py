@@ -1,8 +1,8 @@
-"""Ceilings of the device at hand, as measured: what plain copies, reductions and products of matrices reach on it.
+"""Measured ceilings of the device at hand: rates that plain copies, reductions and matrix products reach on it.
 
-Measured by `calibration` in a process of its own, because the judge never initialises CUDA and keeps its threads. Kept
-in a file per device and release of torch. That file is an input like any other: what is not positive and finite, or
-belongs to another device, is refused.
+Calibration measures them in a process of its own, because the judge never initialises CUDA and keeps its threads. A
+file per device and release of torch keeps them. That file is an input like any other: a value that is not positive and
+finite, or that belongs to another device, is refused.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from robust_kbench.devices import Device
 
 CPU_SAFETY = {"bytes": 2.0, "flops": 4.0}
-"""How far a kernel may exceed the ceilings of a processor before its time counts as impossible: no datasheet tells.
+"""Factors by which a kernel may exceed a processor's ceilings before its time is impossible: no datasheet tells.
 
 Bytes: PyTorch's loops leave a part of a core's bandwidth unused, and a cache that is not purely least-recently-used
-keeps a part of what was cleared from it. Flops: on some processors the library behind PyTorch uses vectors of half the
-width that they have, and a core's clock may be half as high again while the others idle.
+keeps a part of the data that was cleared from it. Flops: on some processors the library behind PyTorch uses vectors of
+half the width that they have, and a core's clock may be half as high again while the others idle.
 """
 _TIMEOUT_S = 60
 _MAX_DOCUMENT_BYTES = 1 << 16
@@ -60,15 +60,15 @@ class Ceilings(Strict):
     flops_per_s: dict[Unit, Rate]
 
     def peaks(self) -> Peaks:
-        """What was measured, the best of each kind: faster than this is suspicious."""
+        """Return the best measured rate of each kind. A kernel that is faster than this is suspicious."""
         return self._peaks(f"measured on {self.device}", 1.0, 1.0)
 
     def bounds(self) -> Peaks:
-        """The same with `CPU_SAFETY`: faster than this is impossible, where no datasheet says so."""
+        """Return the peaks with `CPU_SAFETY`: faster than this is impossible, where no datasheet says so."""
         return self._peaks(f"measured on {self.device}, with a margin", CPU_SAFETY["bytes"], CPU_SAFETY["flops"])
 
     def or_higher(self, other: Ceilings) -> Ceilings:
-        """The same with the higher of both rates everywhere."""
+        """Return these ceilings with the higher of both rates everywhere."""
         rates = {name: max(getattr(self, name), getattr(other, name)) for name in _MEMORY_RATES}
         flops = {unit: max(rate, other.flops_per_s.get(unit, 0.0)) for unit, rate in self.flops_per_s.items()}
         return self.model_copy(update={**rates, "flops_per_s": flops})
@@ -84,14 +84,15 @@ class Ceilings(Strict):
 
 
 def cached(device: Device) -> Ceilings | None:
-    """What was measured earlier, or None. Raises SpecError when the file is not to be believed."""
+    """Return the ceilings that were measured earlier, or None. Raises SpecError when their file cannot be trusted."""
     return read(_path(device), device)
 
 
 def measured(device: Device, earlier: Ceilings | None = None) -> Ceilings:
-    """Measure now, alone on the machine, and keep the result, of each rate no less than `earlier`. Takes up to 20 s.
+    """Measure now, alone on the machine, and keep the result. Takes up to 20 s.
 
-    Raises HarnessError, also when others were at work: ceilings that are too low make honest kernels look impossible.
+    No rate is below that of `earlier`. Raises HarnessError, also when others were at work: ceilings that are too low
+    make honest kernels look impossible.
     """
     with machine_lock.quiet():
         started, before = time.monotonic(), _foreign_seconds()
@@ -107,7 +108,7 @@ def measured(device: Device, earlier: Ceilings | None = None) -> Ceilings:
 
 
 def read(path: Path, device: Device) -> Ceilings | None:
-    """The ceilings in `path`, None when there is no such file. Raises SpecError when they are not of this device."""
+    """Read the ceilings in `path`; None without such a file. Raises SpecError when they are not of this device."""
     if not path.is_file():
         return None
     remedy = "; delete the file, or measure again: kbench doctor --measure"
@@ -137,7 +138,7 @@ def write(path: Path, ceilings: Ceilings) -> None:
 
 
 def _foreign_seconds() -> float:
-    """Processor seconds of everybody but us and the processes that we have waited for."""
+    """Return the processor seconds of all processes but this one and its children that were waited for."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return machine.busy_seconds() - time.process_time() - children.ru_utime - children.ru_stime
 

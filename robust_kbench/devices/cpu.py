@@ -1,4 +1,4 @@
-"""The processor: one core for the judge, another for whichever worker has its turn, caches emptied in between."""
+"""Processor as a device: one core for the judge, another for the worker whose turn it is; caches emptied in between."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_POOL_BYTES = 64 << 20  # where they can it need not push anything out: room
 
 
 class CpuDevice:
-    """One thread on one core. The judge's clock is the only one."""
+    """Processor as a device: one thread on one core. The judge's clock is the only clock."""
 
     kind: DeviceKind = "cpu"
     copies_out = False
@@ -29,9 +29,9 @@ class CpuDevice:
     judging_threads = 1
     judging_place = "cpu"
     felt_cores: Collection[int] | None = None
-    """Where others' work is felt: on all, as they share the cache and the memory bus."""
+    """Cores on which others' work is felt; None means all, as they share the cache and the memory bus."""
     spare_cores = 0
-    """How many of these others may use without being felt."""
+    """Number of these cores that others may use without being felt."""
 
     def __init__(self) -> None:
         cores = sorted(os.sched_getaffinity(0))
@@ -55,18 +55,18 @@ class CpuDevice:
         }
 
     def watch(self) -> Callable[[], str]:
-        """A function that says why what was measured since must not count; nothing that foreign load does not say."""
+        """Return a function that tells why samples since then must not count. It finds nothing beyond foreign load."""
         return lambda: ""
 
     def free_bytes(self) -> None:
-        """No memory of its own: what is free is the host's."""
+        """Return None: the device has no memory of its own, and its free memory is the host's."""
 
     def loss(self) -> str:
-        """A processor that does not answer says nothing."""
+        """Return an empty string: a processor that does not answer says nothing."""
         return ""
 
     def _sweep_bytes(self, core_caches_bytes: int) -> int:
-        """Twice the last-level cache; the cores' own caches where that is too large to be read before every call."""
+        """Return twice the last-level cache, or twice the cores' own caches where reading that takes too long."""
         whole = 2 * self.cache_bytes
         if self.evict is None:
             return min(whole, _MAX_SWEEP_ALONE_BYTES)
@@ -80,7 +80,8 @@ class CpuDevice:
     def sweep(self) -> None:
         """Push everything out of all caches that can be pushed out in a few milliseconds, see `sweep_bytes`.
 
-        One half is read on the worker's core, whose own caches nobody else can empty; the worker is stopped meanwhile.
+        One half is read on the worker's core, whose own caches no other core can empty. The worker is stopped
+        meanwhile.
         """
         if self._swept is None or self._on_worker_core is None:
             import torch

@@ -2,8 +2,8 @@
 
 A datasheet's peak holds at the clock that it was computed for, and boards run faster: GeForce and workstation cards go
 10-20 % above their boost clock, Hopper's tensor cores are rated 8 % below its maximum. So each row carries its clocks,
-and `find` scales the peaks to the maximum that the driver reports. Where sums of halves may be kept in halves at twice
-the rate (GeForce), `float16` and `fp8` are that rate, `bfloat16` the one with float32 sums.
+and `find` scales the peaks to the maximum that the driver reports. GeForce boards can keep sums of halves in halves at
+twice the rate: for them `float16` and `fp8` are that rate, `bfloat16` the one with float32 sums.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from robust_kbench.devices.peaks import Peaks, Unit
 
 _VECTOR_UNITS: frozenset[Unit] = frozenset({"float64", "float32"})
 _MAX_OVERCLOCK = 1.5
-"""A reported maximum clock beyond this multiple of the rated one is not believed."""
+"""Largest multiple of the rated clock that is believed of a reported maximum clock."""
 
 
 @dataclass(frozen=True)
 class Datasheet:
-    """One board: GB/s, TFLOP/s by unit, MiB of L2 cache, and the clocks in MHz that the rates are for."""
+    """Datasheet of a board: GB/s, TFLOP/s by unit, MiB of L2 cache, and the clocks in MHz that the rates are for."""
 
     source: str
     gigabytes_per_s: float
@@ -29,7 +29,7 @@ class Datasheet:
     teraflops: dict[Unit, float]
 
     def peaks(self, max_sm_mhz: int | None = None) -> Peaks:
-        """The bounds at the highest clock of the board; as printed where the driver does not say."""
+        """Return the bounds at the board's highest clock; those printed where the driver does not tell the clock."""
         return Peaks(
             source=self.source,
             bytes_per_s=self.gigabytes_per_s * 1e9,
@@ -44,7 +44,7 @@ class Datasheet:
 
 
 def find(name: str, max_sm_mhz: int | None = None) -> Peaks | None:
-    """The bounds of the GPU that the driver calls `name`; None for one that is not in the table.
+    """Find the bounds of the GPU that the driver calls `name`; None for one that is not in the table.
 
     Names must match in full: an A10G, an H100 of another memory size or a laptop's RTX 4090 is another chip.
     """
@@ -53,7 +53,7 @@ def find(name: str, max_sm_mhz: int | None = None) -> Peaks | None:
 
 
 def megahertz(text: str) -> int | None:
-    """The number in what the driver says of a clock, such as `1980 MHz`; None when it does not say."""
+    """Read the number in a clock that the driver reports, such as `1980 MHz`; None when it reports none."""
     number = text.strip().removesuffix(" MHz")
     return int(number) if number.isascii() and number.isdecimal() else None
 

@@ -1,6 +1,6 @@
 """Facts about one device, from NVIDIA's management library. It may be missing; then nvidia-smi is asked instead.
 
-Whatever the driver does not tell is `unknown`, or None: a laptop's has no vbios for us, a virtual one no power.
+A fact that the driver does not tell is `unknown`, or None: a laptop's has no vbios for us, a virtual one no power.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SLOWDOWNS: Mapping[int, str] = {
     0x40: "hardware thermal slowdown",
     0x80: "power brake",
 }
-"""Bits of the reasons for lower clocks; under the power cap alone a device is itself, and its times count."""
+"""Bits of the reasons for lower clocks. The power cap is not among them: times under it count."""
 _SMI_FIELDS: Mapping[str, str] = {
     "device": "name",
     "driver": "driver_version",
@@ -45,7 +45,7 @@ _SMI_SAMPLE = "clocks.sm,clocks.mem,power.draw,temperature.gpu,clocks_throttle_r
 
 @dataclass(frozen=True)
 class Sample:
-    """The device in one moment. `compute_processes` counts all of them, ours too."""
+    """State of the device at one moment. `compute_processes` counts all of them, ours too."""
 
     sm_clock_mhz: int | None = None
     memory_clock_mhz: int | None = None
@@ -56,7 +56,7 @@ class Sample:
 
 
 def discard_reason(before: Sample, after: Sample) -> str | None:
-    """Why what was measured between two samples must not count; None when nothing speaks against it."""
+    """Tell why samples between two looks at the device must not count; None when nothing speaks against them."""
     bits = (before.slowdown_bits or 0) | (after.slowdown_bits or 0)
     slowed = [name for bit, name in SLOWDOWNS.items() if bits & bit]
     if slowed:
@@ -69,30 +69,30 @@ def discard_reason(before: Sample, after: Sample) -> str | None:
 
 
 def is_power_limited(before: Sample, after: Sample) -> bool:
-    """Tell if the device ran into its power cap. Its times count, and say so."""
+    """Tell if the device ran into its power cap. Its times count, and the record says so."""
     return bool(((before.slowdown_bits or 0) | (after.slowdown_bits or 0)) & POWER_CAP)
 
 
 class Source(Protocol):
-    """Where facts come from."""
+    """Source of facts about a device: the management library or nvidia-smi."""
 
     def facts(self) -> dict[str, str]:
-        """Facts that do not change, as text."""
+        """Return the facts that do not change, as text."""
 
     def sample(self) -> Sample:
-        """Facts that change."""
+        """Return the facts that change, at this moment."""
 
     def free_bytes(self) -> int:
-        """Free memory of the device."""
+        """Return the free memory of the device."""
 
 
 def first_visible(environment: Mapping[str, str] = os.environ) -> str:
-    """Index or unique name of the device that CUDA shows first."""
+    """Return the index or unique name of the device that CUDA shows first."""
     return environment.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip() or "0"
 
 
 def visible(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """All devices that CUDA shows, as CUDA_VISIBLE_DEVICES names them. Raises OSError or SubprocessError."""
+    """List all devices that CUDA shows, as CUDA_VISIBLE_DEVICES names them. Raises OSError or SubprocessError."""
     chosen = environment.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
         return [name.strip() for name in chosen.split(",") if name.strip()]
@@ -101,14 +101,14 @@ def visible(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def open_source(device: str) -> Source:
-    """NVML if it is installed and finds the device, else nvidia-smi."""
+    """Open NVML if it is installed and finds the device, else nvidia-smi."""
     with contextlib.suppress(Exception):  # not installed, no driver, or a driver that is older than the library
         return Nvml(importlib.import_module("pynvml"), device)
     return Smi(device)
 
 
 class Nvml:
-    """The management library; `library` is the module pynvml."""
+    """Management library of NVIDIA; `library` is the module pynvml."""
 
     def __init__(self, library: Any, device: str) -> None:
         self._nvml = library
@@ -118,7 +118,7 @@ class Nvml:
         self._handle = find(int(device) if is_index else device)
 
     def facts(self) -> dict[str, str]:
-        """What does not change, as text; the unique name only as a digest."""
+        """Return the facts that do not change, as text; the unique name only as a digest."""
         nvml = self._nvml
         memory, ecc, mig = self._get("MemoryInfo"), self._get("EccMode"), self._get("MigMode")
         limit_mw, capability = self._get("EnforcedPowerLimit"), self._get("CudaComputeCapability")
@@ -137,7 +137,7 @@ class Nvml:
         }
 
     def sample(self) -> Sample:
-        """The device in this moment; about a millisecond."""
+        """Return the state of the device at this moment. Takes about a millisecond."""
         nvml = self._nvml
         power_mw, running = self._get("PowerUsage"), self._get("ComputeRunningProcesses")
         return Sample(
@@ -150,7 +150,7 @@ class Nvml:
         )
 
     def free_bytes(self) -> int:
-        """Free memory of the device."""
+        """Return the free memory of the device."""
         return int(self._nvml.nvmlDeviceGetMemoryInfo(self._handle).free)
 
     def _get(self, what: str, *more: Any) -> Any:
@@ -165,20 +165,20 @@ class Nvml:
 
 
 class Smi:
-    """The command nvidia-smi, for machines without the library. Raises OSError or SubprocessError where it fails."""
+    """Command nvidia-smi, for machines without the library. Raises OSError or SubprocessError where it fails."""
 
     def __init__(self, device: str) -> None:
         self._device = device
 
     def facts(self) -> dict[str, str]:
-        """Facts that do not change, as text."""
+        """Return the facts that do not change, as text; the unique name only as a digest."""
         values = self._query("gpu", ",".join(_SMI_FIELDS.values())).split(", ")
         told = {name: _known(value) or UNKNOWN for name, value in zip(_SMI_FIELDS, values, strict=False)}
         uuid = told.pop("uuid", UNKNOWN)
         return {**told, "uuid_hash": digest(uuid)}
 
     def sample(self) -> Sample:
-        """The device in this moment; some tens of milliseconds."""
+        """Return the state of the device at this moment. Takes some tens of milliseconds."""
         told = [_known(value) for value in self._query("gpu", _SMI_SAMPLE, units=False).split(", ")]
         sm, memory, power, temperature, bits = (told + [None] * 5)[:5]
         running = self._query("compute-apps", "pid").split()
@@ -192,7 +192,7 @@ class Smi:
         )
 
     def free_bytes(self) -> int:
-        """Free memory of the device."""
+        """Return the free memory of the device."""
         return int(self._query("gpu", "memory.free").split()[0]) << 20
 
     def _query(self, what: str, fields: str, *, units: bool = True) -> str:
@@ -211,12 +211,12 @@ def has_driver() -> bool:
 
 @functools.cache
 def architecture() -> str | None:
-    """Architecture of the first visible device, as compilers call it, such as sm_90; None where there is none."""
+    """Return the architecture of the first visible device, as compilers call it, such as sm_90; None without one."""
     return architecture_of(first_visible())
 
 
 def architecture_of(device: str) -> str | None:
-    """Architecture of any device, named as `visible` does; None where it is not known."""
+    """Return the architecture of any device, named as `visible` does; None where it is not known."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         if match := _CAPABILITY.fullmatch(open_source(device).facts().get("capability", "")):
             return f"sm_{match[1]}{match[2]}"
@@ -224,7 +224,7 @@ def architecture_of(device: str) -> str | None:
 
 
 def digest(uuid: str) -> str:
-    """Tells devices apart without naming them."""
+    """Return a digest that tells devices apart without naming them."""
     return UNKNOWN if uuid == UNKNOWN else hashlib.sha256(uuid.encode()).hexdigest()[:12]
 
 
@@ -239,7 +239,7 @@ def _unit(value: Any, unit: str) -> str:
 
 
 def _switch(modes: Any) -> str:
-    """NVML gives the current and the pending mode."""
+    """Name the current mode. NVML gives the current and the pending one."""
     return UNKNOWN if modes is None else ("on" if modes[0] else "off")
 
 

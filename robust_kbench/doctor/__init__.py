@@ -1,4 +1,7 @@
-"""What works on this machine, what is missing, and the command that fixes it. One module per group of checks."""
+"""Diagnoses of this machine: parts that work, parts that are missing, and the commands that fix them.
+
+One module per group of checks.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from robust_kbench.doctor.diagnosis import Diagnosis
 
 
 def examine(*, measure: bool = False) -> Iterator[Diagnosis]:
-    """Every diagnosis, as it is made; `measure` the ceilings too, which takes up to 20 s a device.
+    """Yield every diagnosis as it is made; `measure` the ceilings too, which takes up to 20 s a device.
 
-    Without a PyTorch that can be imported, that is the last one: whatever follows needs it.
+    Without a PyTorch that can be imported, its diagnosis is the last one: all later checks need it.
     """
     yield from packages.inspect()
     torch = packages.inspect_torch()
@@ -28,5 +31,5 @@ def examine(*, measure: bool = False) -> Iterator[Diagnosis]:
 
 
 def can_judge(found: Iterable[Diagnosis]) -> bool:
-    """Whether kernels can be judged here, in whatever language and on whatever device."""
+    """Tell if kernels can be judged here, in any language and on any device."""
     return not any(each.is_required and each.status == "missing" for each in found)

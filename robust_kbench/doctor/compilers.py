@@ -20,13 +20,13 @@ _TIMEOUT_S = 60
 
 
 def inspect() -> Iterator[Diagnosis]:
-    """g++ builds C++ kernels and the emulator's, nvcc those for a CUDA device."""
+    """Diagnose g++, which builds C++ kernels and the emulator's, and nvcc, which builds those for a CUDA device."""
     yield gxx()
     yield nvcc()
 
 
 def gxx() -> Diagnosis:
-    """Whether g++ makes a shared object that this process can call."""
+    """Tell if g++ makes a shared object that this process can call."""
     remedy = "sudo apt-get install g++"
     if (found := shutil.which("g++")) is None:
         words = "not on the PATH: C++ kernels and emulated CUDA kernels cannot be built"
@@ -35,7 +35,7 @@ def gxx() -> Diagnosis:
 
 
 def nvcc() -> Diagnosis:
-    """Whether nvcc makes one."""
+    """Tell if nvcc makes a shared object that this process can call."""
     remedy = "install the CUDA toolkit and put its bin folder on the PATH"
     if (found := shutil.which("nvcc")) is None:
         words = "not on the PATH: CUDA kernels run emulated, never on a CUDA device"
@@ -63,6 +63,6 @@ def _try(name: str, command: Sequence[str], file: str, source: str, remedy: str)
 
 
 def _version(path: str) -> str:
-    """g++ says it in its first line, nvcc in the one with the word release."""
+    """Read the version: g++ says it in its first line, nvcc in the line with the word release."""
     lines = output_of([path, "--version"]).splitlines() or [path]
     return next((line for line in lines if "release" in line), lines[0])

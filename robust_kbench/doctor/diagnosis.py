@@ -1,4 +1,4 @@
-"""One line of the doctor's report."""
+"""Diagnosis: one line of the doctor's report."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Status = Literal["ok", "warn", "missing"]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found, and what to do about it.
+    """Finding about one part of the machine, and its remedy.
 
-    warn: works, with a loss that `found` names. missing: does not work; without what `is_required` no kernel can be
-    judged at all.
+    warn: works, with a loss that `found` names. missing: does not work. Without a part that `is_required` no kernel can
+    be judged at all.
     """
 
     group: str
@@ -29,7 +29,7 @@ class Diagnosis:
 
 
 def output_of(command: Sequence[str], timeout_s: float = 60.0) -> str:
-    """What `command` prints on stdout, stripped; nothing when it cannot be run, fails or hangs."""
+    """Return the stripped stdout of `command`; an empty string when it cannot be run, fails or hangs."""
     try:
         done = subprocess.run(command, capture_output=True, timeout=timeout_s, check=True, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.SubprocessError):

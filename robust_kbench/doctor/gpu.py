@@ -1,4 +1,4 @@
-"""The CUDA device, its driver, and NVIDIA's tools around them."""
+"""CUDA device, its driver, and NVIDIA's tools around them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ask = Callable[[list[str]], str]
 
 
 def inspect() -> Iterator[Diagnosis]:
-    """Without a device one line, since its tools would have nothing to work on."""
+    """Diagnose the device and its tools. Without a device there is one line, as the tools have nothing to work on."""
     if not CudaDevice.is_present():
         yield no_device()
         return
@@ -30,7 +30,7 @@ def inspect() -> Iterator[Diagnosis]:
 
 
 def examine(facts: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """A device that is there, by what its driver tells, and the tools for it."""
+    """Diagnose a device that is there, by the facts that its driver tells, and the tools for it."""
     name = facts.get("device", nvml.UNKNOWN)
     found = f"{name}, {facts.get('memory', nvml.UNKNOWN)}, driver {facts.get('driver', nvml.UNKNOWN)}"
     yield Diagnosis(_GROUP, "device", "ok", found)
@@ -42,7 +42,7 @@ def examine(facts: Mapping[str, str]) -> Iterator[Diagnosis]:
 
 
 def no_device() -> Diagnosis:
-    """What can be told apart: no driver, or a driver that shows nothing."""
+    """Tell apart a machine without a driver and one whose driver shows no device."""
     if shutil.which("nvidia-smi") is None:
         found = "no nvidia-smi: kernels are judged on the cpu device, CUDA kernels emulated"
         return Diagnosis(_GROUP, "device", "missing", found, "with a GPU: install NVIDIA's driver")
@@ -51,7 +51,7 @@ def no_device() -> Diagnosis:
 
 
 def peaks(name: str, max_sm_mhz: int | None) -> Diagnosis:
-    """Whether times on this device can be held to its datasheet."""
+    """Tell if times on this device can be held to its datasheet."""
     known = datasheets.find(name, max_sm_mhz)
     if known is None:
         found = f"{name} is not in the table: times are held to measured ceilings only"
@@ -63,7 +63,7 @@ def peaks(name: str, max_sm_mhz: int | None) -> Diagnosis:
 
 
 def torch_sees_it(ask: Ask = output_of) -> Diagnosis:
-    """Whether PyTorch reaches the device; asked in another process, since this one must not initialise CUDA."""
+    """Tell if PyTorch reaches the device. Another process is asked, since this one must not initialise CUDA."""
     words = ask([sys.executable, "-I", "-c", _PROGRAM]).split()
     if words[-1:] == ["True"]:
         return Diagnosis(_GROUP, "torch", "ok", f"{words[0]} on CUDA {words[1]}")
@@ -75,7 +75,7 @@ def torch_sees_it(ask: Ask = output_of) -> Diagnosis:
 
 
 def management(source: nvml.Source) -> Diagnosis:
-    """Whether the management library answers; nvidia-smi, which is asked otherwise, takes a hundred times as long."""
+    """Tell if the management library answers. Otherwise nvidia-smi is asked, which takes a hundred times as long."""
     if isinstance(source, nvml.Nvml):
         return Diagnosis(_GROUP, "nvml", "ok", "answers")
     found = "cannot be loaded or does not start: nvidia-smi is asked for clocks and slow-downs instead"
@@ -83,14 +83,14 @@ def management(source: nvml.Source) -> Diagnosis:
 
 
 def tool(name: str, purpose: str) -> Diagnosis:
-    """Whether one of NVIDIA's programs is on the PATH."""
+    """Tell if one of NVIDIA's programs is on the PATH."""
     if (path := shutil.which(name)) is None:
         return Diagnosis(_GROUP, name, "missing", f"not on the PATH: no {purpose}", _TOOLKIT)
     return Diagnosis(_GROUP, name, "ok", path)
 
 
 def counters(parameters: Path = _COUNTERS, user: int | None = None) -> Diagnosis:
-    """Whether the driver lets this user read performance counters, which ncu needs."""
+    """Tell if the driver lets this user read performance counters, which ncu needs."""
     text = parameters.read_text() if parameters.is_file() else ""
     if "RmProfilingAdminOnly: 1" in text and (os.getuid() if user is None else user) != 0:
         remedy = (

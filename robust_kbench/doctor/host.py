@@ -1,4 +1,4 @@
-"""The machine around the worker, at this moment: cores, load, memory, disk, clocks, caches."""
+"""Machine around the worker, at this moment: cores, load, memory, disk, clocks, caches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENOUGH_DISK_BYTES, _LEAST_DISK_BYTES = 2 << 30, 64 << 20
 
 
 def inspect() -> Iterator[Diagnosis]:
-    """What can spoil a measurement, or an evaluation."""
+    """Diagnose everything on the host that can spoil a measurement or an evaluation."""
     yield cores(sorted(os.sched_getaffinity(0)))
     foreign, swapped = activity(_WINDOW_S)
     yield load(foreign)
@@ -36,7 +36,7 @@ def inspect() -> Iterator[Diagnosis]:
 
 
 def cores(usable: list[int]) -> Diagnosis:
-    """Two cores let judge and worker spin; on one they must wake each other, which takes 40 us instead of 0.4."""
+    """Count the usable cores. Judge and worker spin on two; on one they wake each other: 40 us instead of 0.4."""
     if len(usable) > 1:
         found = f"{len(usable)}: the judge spins on core {usable[0]}, workers run on core {usable[-1]}"
         return Diagnosis(_GROUP, "cores", "ok", found)
@@ -45,7 +45,7 @@ def cores(usable: list[int]) -> Diagnosis:
 
 
 def activity(window_s: float) -> tuple[float, int]:
-    """Over a moment: cores' worth of time that others used, and pages swapped in or out."""
+    """Measure, over a moment, the cores' worth of time that others used and the pages swapped in or out."""
     busy, own, pages, started = machine.busy_seconds(), time.process_time(), _swapped_pages(), time.monotonic()
     time.sleep(window_s)
     used = machine.busy_seconds() - busy - (time.process_time() - own)
@@ -53,7 +53,7 @@ def activity(window_s: float) -> tuple[float, int]:
 
 
 def load(foreign: float) -> Diagnosis:
-    """Load of others now, against what a session may have."""
+    """Compare the load of others now with the load that a session may have."""
     found = f"others use {foreign:.0%} of a core"
     if foreign <= MAX_FOREIGN_LOAD:
         return Diagnosis(_GROUP, "load", "ok", found)
@@ -62,7 +62,7 @@ def load(foreign: float) -> Diagnosis:
 
 
 def swap(pages: int) -> Diagnosis:
-    """Whether memory is being paged at this moment."""
+    """Tell if memory is being paged at this moment."""
     if pages == 0:
         return Diagnosis(_GROUP, "swap", "ok", "no page moved")
     found = f"{pages} pages moved within {_WINDOW_S:g} s: measurements wait for the disk"
@@ -70,7 +70,7 @@ def swap(pages: int) -> Diagnosis:
 
 
 def memory(free_bytes: int) -> Diagnosis:
-    """Free memory against a worker's allowance."""
+    """Compare the free memory with a worker's allowance."""
     found = f"{free_bytes / 2**30:.1f} GiB free"
     remedy = "end what fills the memory, or raise the container's limit: docker run --memory"
     if free_bytes < _LEAST_MEMORY_BYTES:
@@ -81,7 +81,7 @@ def memory(free_bytes: int) -> Diagnosis:
 
 
 def disk(folder: str, free_bytes: int) -> Diagnosis:
-    """Room for builds and workers' scratch folders."""
+    """Tell if there is room for builds and workers' scratch folders."""
     found = f"{free_bytes / 2**30:.1f} GiB free in {folder}"
     remedy = "free some space, or choose another disk: export TMPDIR=/path/with/space"
     if free_bytes < _LEAST_DISK_BYTES:
@@ -92,7 +92,7 @@ def disk(folder: str, free_bytes: int) -> Diagnosis:
 
 
 def governor(system: Path) -> Diagnosis:
-    """How the kernel chooses clocks, where it says."""
+    """Tell how the operating system chooses clocks, where it says."""
     named = {path.read_text().strip() for path in system.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     found = ", ".join(sorted(named)) or "not shown (usual in a virtual machine)"
     if not named or named == {"performance"}:
@@ -102,7 +102,7 @@ def governor(system: Path) -> Diagnosis:
 
 
 def turbo(system: Path) -> Diagnosis:
-    """Whether clocks rise while the chip is cool. Pairs cancel most of that, so it is no more than a fact."""
+    """Tell if clocks rise while the chip is cool. Pairs cancel most of that, so this is never a warning."""
     for place, on in (("intel_pstate/no_turbo", "0"), ("cpufreq/boost", "1")):
         if (path := system / place).is_file():
             is_on = path.read_text().strip() == on
@@ -111,7 +111,7 @@ def turbo(system: Path) -> Diagnosis:
 
 
 def inductor_cache() -> Diagnosis:
-    """Where compiled baselines are kept between evaluations."""
+    """Tell where compiled baselines are kept between evaluations, and if that folder can be written."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = home / "robust-kbench" / f"inductor-{metadata.version('torch')}"
     existing = next(path for path in (folder, *folder.parents) if path.exists())

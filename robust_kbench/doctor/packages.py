@@ -20,14 +20,14 @@ from robust_kbench.doctor.diagnosis import Diagnosis
 _GROUP = "packages"
 _NAMED = ("torch", "triton")
 _DISPENSABLE = ("matplotlib", "nvidia-ml-py", "pandas", "pytest", "triton")
-"""Without these some kernels, commands or facts are missing, but kernels can be judged."""
+"""Packages without which some kernels, commands or facts are missing, but kernels can be judged."""
 _IMPORT_TIMEOUT_S = 120
 
 VersionOf = Callable[[str], str | None]
 
 
 def inspect() -> Iterator[Diagnosis]:
-    """Python, PyTorch and Triton one by one, the other requirements together."""
+    """Diagnose Python, PyTorch and Triton one by one, and the other requirements together."""
     try:
         about = metadata.metadata("robust-kbench")
     except metadata.PackageNotFoundError:
@@ -40,7 +40,7 @@ def inspect() -> Iterator[Diagnosis]:
 
 
 def python(version: str, wanted: str) -> Diagnosis:
-    """The interpreter's version against the range that the package declares."""
+    """Compare the interpreter's version with the range that the package declares."""
     if version in SpecifierSet(wanted, prereleases=True):
         return Diagnosis(_GROUP, "python", "ok", version)
     remedy = "make clean && make test PYTHON=python3.12"
@@ -48,13 +48,13 @@ def python(version: str, wanted: str) -> Diagnosis:
 
 
 def pins(path: Path) -> dict[str, str]:
-    """The releases that a checkout is tested with; none where there is no checkout."""
+    """Read the releases that a checkout is tested with; none where there is no checkout."""
     lines = path.read_text().splitlines() if path.is_file() else []
     return dict(re.findall(r"^([\w-]+)==([\w.]+)$", "\n".join(lines), re.MULTILINE))
 
 
 def requirements(lines: Sequence[str], pinned: Mapping[str, str], version_of: VersionOf) -> Iterator[Diagnosis]:
-    """One diagnosis for each named package and for each that is wrong, and one for the others."""
+    """Yield one diagnosis for each named package, one for each that is wrong, and one for the others."""
     wanted = [each for each in map(Requirement, lines) if each.marker is None or each.marker.evaluate({"extra": ""})]
     fine = 0
     for requirement in wanted:
@@ -79,7 +79,7 @@ def _requirement(wanted: Requirement, pin: str | None, version: str | None) -> D
 
 
 def inspect_torch(program: str = "import torch") -> Diagnosis:
-    """Whether PyTorch can be imported; tried in another process, since a broken one may end it."""
+    """Tell if PyTorch can be imported. Another process tries it, since a broken PyTorch may end the process."""
     command = [sys.executable, "-I", "-c", program]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_IMPORT_TIMEOUT_S, stdin=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""The layers around a worker: one real worker is started, and says which of them it is in."""
+"""Layers around a worker: one real worker is started, and tells which of them it is in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SWITCHES: Mapping[str, tuple[str, str]] = {
     ),
     "user/max_user_namespaces": ("0", "sudo sysctl -w user.max_user_namespaces=10000"),
 }
-"""Setting -> the value that forbids user namespaces, and the command that allows them."""
+"""Values of kernel settings that forbid user namespaces, each with the command that allows them."""
 LAYERS = (
     "own process", "user namespace", "pid namespace", "network namespace", "ipc namespace", "resource limits",
     "no new privileges", "no capabilities", "landlock", "seccomp",
@@ -33,7 +33,7 @@ _SECCOMP = "boot a kernel with CONFIG_SECCOMP_FILTER, on x86_64 or aarch64"
 
 
 def inspect() -> Iterator[Diagnosis]:
-    """Whether a worker starts, and each layer that ours should be in."""
+    """Tell if a worker starts, and diagnose each layer that our workers should be in."""
     started = time.monotonic()
     try:
         with WarmPool() as pool:
@@ -54,7 +54,7 @@ def inspect() -> Iterator[Diagnosis]:
 
 
 def layers(in_force: Collection[str], settings: Path = Path("/proc/sys")) -> Iterator[Diagnosis]:
-    """One diagnosis for each layer, with what it takes to get it."""
+    """Yield one diagnosis for each layer, with the remedy where it is off."""
     are_files_hidden = not FILE_LAYERS.isdisjoint(in_force)
     for name in LAYERS:
         if name in in_force:

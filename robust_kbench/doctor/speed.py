@@ -1,4 +1,4 @@
-"""The ceilings of the devices at hand: measured now, earlier, or not yet."""
+"""Ceilings of the devices at hand: measured now, measured earlier, or not measured yet."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _REMEDY = "kbench doctor --measure"
 
 
 def inspect(*, measure: bool) -> Iterator[Diagnosis]:
-    """One diagnosis per device."""
+    """Yield one diagnosis for each device."""
     yield device(CpuDevice(), measure=measure)
     if CudaDevice.is_present():
         yield device(CudaDevice(), measure=measure)
 
 
 def device(which: Device, *, measure: bool) -> Diagnosis:
-    """What `which` reaches. Times below it are suspicious; on a processor, far below it, impossible."""
+    """Report the ceilings of `which`. Faster times are suspicious; on a processor, far faster ones are impossible."""
     try:
         found = ceilings.measured(which) if measure else ceilings.cached(which)
     except (HarnessError, SpecError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Inline PTX → C++ that calls include/kbemu/ptx.h.
+"""Translation of inline PTX to C++ that calls include/kbemu/ptx.h.
 
     asm volatile("add.u32 %0, %1, 4;" : "=r"(x) : "r"(y));
 
@@ -67,7 +67,7 @@ _LONGEST_NUMBER = 10  # of an operand, with its `%`; Python refuses to read thou
 def translate(
     template: str, outputs: Sequence[tuple[str, str]], inputs: Sequence[tuple[str, str]], name: str, line: int
 ) -> str:
-    """One statement without its semicolon, and without line breaks, that does what the asm statement does.
+    """Return one C++ statement, without semicolon and line breaks, that does the same as the asm statement.
 
     `outputs` and `inputs` are pairs of a constraint and a C++ expression. Raises Unsupported, or BuildError for more
     registers than any kernel needs, with the place.
@@ -90,7 +90,7 @@ def translate(
 
 
 def _prologue(outputs: Sequence[tuple[str, str]], inputs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Operands are evaluated once each; what nothing writes is a NaN."""
+    """Yield declarations that evaluate each operand once. An output that nothing writes is a NaN."""
     for number, (constraint, expression) in enumerate(outputs):
         register, function = _constraint(constraint.lstrip("=+&"))
         yield f"auto& kbemu_lvalue{number} = {expression};"
@@ -118,7 +118,7 @@ def _epilogue(outputs: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 @dataclass
 class _Translation:
-    """The C++ of PTX statements, and which registers they may name."""
+    """Translation of PTX statements to C++, with the registers that they may name."""
 
     operands: int
     scopes: list[set[str]] = field(default_factory=lambda: [set()])
@@ -185,7 +185,7 @@ class _Translation:
         return result
 
     def read(self, operand: Operand, kind: str) -> str:
-        """The operand as the row's argument wants it: see ptx_instructions."""
+        """Return the operand as the row's argument wants it: see ptx_instructions."""
         if isinstance(operand, Address) != kind.startswith("["):
             raise PtxSyntaxError("an address where a value is due, or a value where an address is due")
         if isinstance(operand, Address):

@@ -54,7 +54,7 @@ def _lambdas(stream: Stream) -> Iterator[int]:
 
 
 def _is_value(stream: Stream, index: int) -> bool:
-    """Whether the token ends an expression, so that brackets behind it are an index."""
+    """Tell if the token ends an expression, so that brackets behind it are an index."""
     if index < 0 or stream.text(index) == ")":
         return index >= 0 and stream.text(stream.partner(index) - 1) not in _CONDITIONS
     token = stream.tokens[index]
@@ -62,7 +62,7 @@ def _is_value(stream: Stream, index: int) -> bool:
 
 
 def _scopes(stream: Stream, variables: Sequence[Variable]) -> list[tuple[str, int, int]]:
-    """Name, beginning and end of the region where each variable can be named."""
+    """Return name, beginning and end of the region where each variable can be named."""
     found: list[tuple[str, int, int]] = []
     ends: dict[int, int] = {}
     for name, first in reversed(variables):
@@ -75,7 +75,7 @@ def _scopes(stream: Stream, variables: Sequence[Variable]) -> list[tuple[str, in
 
 
 def _body(stream: Stream, closing: int) -> range:
-    """The body of the lambda whose captures end at `closing`."""
+    """Return the body of the lambda whose captures end at `closing`."""
     opening = stream.seek(closing + 1, "{", ";")
     return range(opening, stream.partner(opening))
 

@@ -37,7 +37,7 @@ class Declarator:
 
 @dataclass(frozen=True)
 class Declaration:
-    """The words of the specifiers, attributes and type as text, and what is declared."""
+    """Declaration of variables: the words of its specifiers, attributes and type as text, and its declarators."""
 
     specifiers: frozenset[str]
     attributes: str
@@ -46,7 +46,7 @@ class Declaration:
 
 
 def parse(stream: Stream, first: int, end: int) -> Declaration | None:
-    """The variables that the tokens declare; None when they declare none, but a function for instance."""
+    """Return the declaration of variables; None when the tokens declare none, but a function for instance."""
     head = _Head(stream, first, end)
     behind = head.read()
     declarators = [_declarator(stream, start, stop) for start, stop in stream.split(behind, end)]
@@ -57,7 +57,7 @@ def parse(stream: Stream, first: int, end: int) -> Declaration | None:
 
 
 class _Head:
-    """Everything of a declaration before its first declarator."""
+    """Beginning of a declaration: every token before its first declarator."""
 
     def __init__(self, stream: Stream, first: int, end: int) -> None:
         self.specifiers: set[str] = set()
@@ -70,7 +70,7 @@ class _Head:
         self._has_body = False  # `struct` has been read: a body may follow
 
     def read(self) -> int:
-        """Where the first declarator begins."""
+        """Read specifiers, attributes and type, and return where the first declarator begins."""
         while self._at < self._end and self._step():
             pass
         return self._at
@@ -102,7 +102,7 @@ class _Head:
 
 
 def attribute_end(stream: Stream, at: int) -> int:
-    """Behind the attribute at `at`, such as `alignas(16)` or `[[maybe_unused]]`; `at` itself when there is none."""
+    """Return the end of an attribute such as `alignas(16)` or `[[maybe_unused]]`; `at` itself when there is none."""
     if stream.text(at) in ATTRIBUTES and stream.text(at + 1) == "(":
         return stream.partner(at + 1) + 1
     if stream.text(at) == "[" and stream.text(at + 1) == "[":
@@ -111,7 +111,7 @@ def attribute_end(stream: Stream, at: int) -> int:
 
 
 def _type_end(stream: Stream, at: int) -> int:
-    """Behind `a::b<c>::template d<e>`, `decltype(x)` or `MACRO(x)`."""
+    """Return the index behind `a::b<c>::template d<e>`, `decltype(x)` or `MACRO(x)`."""
     while True:
         at += stream.text(at) == "::"
         at += stream.text(at) == "template"
@@ -138,7 +138,7 @@ def _declarator(stream: Stream, first: int, end: int) -> Declarator | None:
 
 
 def _declarator_end(stream: Stream, at: int, end: int) -> int:
-    """Where an initialiser or an attribute begins, or `end`."""
+    """Return where an initialiser or an attribute begins, or `end`."""
     while at < end and stream.text(at) not in ("=", "{") and attribute_end(stream, at) == at:
         at = max(at, stream.partner(at)) + 1
     return at

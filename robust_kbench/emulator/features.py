@@ -1,7 +1,7 @@
-"""What the emulator does not have: the first use ends as `unsupported`, with its place.
+"""Features that the emulator lacks: the first use of one ends as `unsupported`, with its place.
 
-Tables, to be shortened as the emulator grows. A mention in a comment, in a string, as a member or in code that is
-certainly not compiled is no use.
+The tables are to be shortened as the emulator grows. A mention in a comment, in a string, as a member or in code that
+is certainly not compiled does not count as a use.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ Use = tuple[int, str]  # line and feature
 
 
 def check(source: Source, files: Collection[str] = ()) -> None:
-    """Raises Unsupported for the first feature in the file that cannot be emulated.
+    """Raise Unsupported for the first feature in the file that cannot be emulated.
 
     `files` are the submission's own, which may have the names of CUDA's headers.
     """
@@ -118,7 +118,7 @@ def _headers(source: Source, files: Collection[str]) -> Iterator[Use]:
 
 
 def _names(stream: Stream) -> Iterator[tuple[int, str, str]]:
-    """Line, name and feature of every use."""
+    """Yield line, name and feature of every use."""
     for index, token in enumerate(stream.tokens):
         if token.kind is not Kind.NAME or stream.text(index - 1) in (".", "->"):
             continue
@@ -129,7 +129,7 @@ def _names(stream: Stream) -> Iterator[tuple[int, str, str]]:
 
 
 def _namespace(stream: Stream, index: int) -> str | None:
-    """The library whose namespace `index` names: `cute::x`, `using namespace cute;`, `namespace c = cute;`."""
+    """Return the library whose namespace is named as in `cute::x`, `using namespace cute;` or `namespace c = cute;`."""
     for path, library in NAMESPACES.items():
         end = index + 2 * len(path) - 1
         words = [stream.text(at) for at in range(index, end)]
@@ -140,7 +140,7 @@ def _namespace(stream: Stream, index: int) -> str | None:
 
 
 def _declared(source: Source) -> set[str]:
-    """Names that the submission gives to something of its own."""
+    """Return the names that the submission gives to something of its own."""
     names: set[str] = set()
     for stream in source.streams:
         for index in range(1, len(stream)):
@@ -157,7 +157,7 @@ def _feature(name: str) -> str | None:
 
 
 def _dynamic_parallelism(source: Source) -> Iterator[Use]:
-    """Launches inside of functions that can only run on the device."""
+    """Yield launches inside of functions that can only run on the device."""
     for stream in source.streams:
         functions = scopes.find(stream).functions  # in order, and never one within another
         for launch in launches.find(stream):

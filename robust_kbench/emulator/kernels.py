@@ -1,4 +1,4 @@
-"""Kernels elsewhere than in launches: what stands in their heads, and runtime functions that take a kernel."""
+"""Kernels outside of launches: attributes in their heads, and runtime functions that take a kernel."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Span = tuple[int, int]
 
 
 def rewrite_keywords(source: Source) -> None:
-    """`__noinline__` cannot be a macro: newer headers of libstdc++ spell the attribute like that."""
+    """Replace `__noinline__` by the attribute. A macro cannot: newer libstdc++ headers spell the attribute so."""
     for stream in source.streams:
         for index in stream.find("__noinline__"):
             if stream.text(index - 1) not in ("(", ","):
@@ -63,8 +63,8 @@ def rewrite_launch_bounds(source: Source) -> None:
 def rewrite_references(source: Source) -> None:
     """Give the runtime functions that take a kernel its name and type, which `const void*` has lost.
 
-    What is set for one kernel must hold when it is launched by another name, such as that of a variable: where that
-    may happen the argument stays what it is, and the runtime library takes it for every kernel.
+    A setting for one kernel must hold when the kernel is launched by another name, such as that of a variable. Where
+    that may happen the argument stays as it is, and the runtime library applies the setting to every kernel.
     """
     known = {name for stream in source.streams for name in _declared(stream)}
     all_known = {name for stream in source.streams for name in _launched(stream)} <= known
@@ -77,7 +77,7 @@ def rewrite_references(source: Source) -> None:
 
 
 def _declared(stream: Stream) -> Iterator[str]:
-    """The name of every kernel of the file, as a string literal."""
+    """Yield the name of every kernel of the file, as a string literal."""
     for index in stream.find("__global__"):
         parameters = stream.seek(index + 1, "(")
         for _ in range(_MOST_ATTRIBUTES):
@@ -87,7 +87,7 @@ def _declared(stream: Stream) -> Iterator[str]:
 
 
 def _launched(stream: Stream) -> Iterator[str]:
-    """The name by which each launch names its kernel."""
+    """Yield the name by which each launch names its kernel."""
     for launch in launches.find(stream):
         yield kernel_name(stream, launch.first, launch.opening)
     for first, end in _arguments(stream, _LAUNCHES):
@@ -95,7 +95,7 @@ def _launched(stream: Stream) -> Iterator[str]:
 
 
 def _arguments(stream: Stream, functions: dict[str, int]) -> Iterator[Span]:
-    """The argument of each call that is the kernel."""
+    """Yield the argument that is the kernel, for each call of the functions."""
     for index in stream.find(*functions):
         closing = stream.partner(index + 1)
         if stream.text(index + 1) != "(" or closing == index + 1:
@@ -114,7 +114,7 @@ def _refer(source: Source, stream: Stream, first: int, end: int) -> None:
 
 
 def _without_casts(stream: Stream, first: int, end: int) -> Span:
-    """What is left of `(const void*)&kernel<T>`, `reinterpret_cast<void*>(kernel)` and `(kernel)`."""
+    """Return the span of the kernel in `(const void*)&kernel<T>`, `reinterpret_cast<void*>(kernel)` and `(kernel)`."""
     while first < end:
         closing = stream.partner(first)
         if stream.text(first) == "&":

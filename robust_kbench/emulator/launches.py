@@ -1,4 +1,4 @@
-"""`kernel<<<grid, block, shared, stream>>>(arguments)` becomes a call of `::kbemu::launch`."""
+"""Rewriting of `kernel<<<grid, block, shared, stream>>>(arguments)` to a call of `::kbemu::launch`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rewrite(source: Source) -> None:
 
 
 def find(stream: Stream) -> Iterator[Launch]:
-    """Every launch that is complete."""
+    """Return an iterator over every launch that is complete."""
     return (launch for opening in stream.find("<<<") if (launch := _read(stream, opening)) is not None)
 
 
@@ -57,7 +57,7 @@ def _read(stream: Stream, opening: int) -> Launch | None:
 
 
 def _closing(stream: Stream, opening: int) -> int:
-    """Where the `>>>` of a launch begins; three templates may be closed by the same letters."""
+    """Return where the `>>>` of a launch begins; the same letters may close three templates."""
     templates, found, at = 0, -1, opening + 1
     while at < len(stream) and stream.text(at) not in (";", ")", "]", "}", "<<<"):
         if _is_closing(stream, at):
@@ -78,7 +78,7 @@ def _is_closing(stream: Stream, at: int) -> bool:
 
 
 def kernel_start(stream: Stream, end: int) -> int:
-    """Where the expression begins that names the kernel and ends before `end`; `end` when there is none."""
+    """Return where the expression that ends before `end` and names the kernel begins; `end` when there is none."""
     at = end
     while (start := _primary_start(stream, at)) < at:
         at = start
@@ -92,7 +92,7 @@ def kernel_start(stream: Stream, end: int) -> int:
 
 
 def _primary_start(stream: Stream, end: int) -> int:
-    """Where a name with its template arguments, a call, an element, or brackets begin that end before `end`."""
+    """Return the start of the name with template arguments, call, element or brackets that ends before `end`."""
     start = end
     while stream.text(start - 1) in (")", "]") and (opening := stream.partner(start - 1)) < start - 1:
         is_call_of_brackets = stream.text(start - 1) == ")" and stream.text(opening - 1) == ")"
@@ -114,7 +114,7 @@ def _name_start(stream: Stream, end: int) -> int:
 
 
 def kernel_name(stream: Stream, first: int, end: int) -> str:
-    """The kernel's name as a string literal: without namespaces, template arguments and brackets."""
+    """Return the kernel's name as a string literal: without namespaces, template arguments and brackets."""
     while stream.text(first) == "(" and stream.partner(first) == end - 1:
         first, end = first + 1, end - 1
     if kernel_start(stream, end) > first:

@@ -1,4 +1,4 @@
-"""Which PTX instructions are emulated, and by which C++ function of include/kbemu/ptx.
+"""Table of the PTX instructions that are emulated, each with its C++ function of include/kbemu/ptx.
 
 A row of `INSTRUCTIONS` holds an opcode as the PTX manual writes it and a call. In the opcode, `{…}` is optional, `*`
 repeats, and a word that names a set of `CHOICES` or `TYPES` stands for each of its members. In the call, `d` is the

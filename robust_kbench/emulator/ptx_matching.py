@@ -1,4 +1,4 @@
-"""From an opcode with its modifiers to its row in ptx_instructions."""
+"""Search for the row in ptx_instructions that belongs to an opcode with its modifiers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from robust_kbench.emulator.ptx_instructions import CHOICES, INSTRUCTIONS, TYPES
 
 @dataclass(frozen=True)
 class Row:
-    """An instruction that was found: the C++ function with its template arguments, and how operands are read."""
+    """Instruction that was found: the C++ function with its template arguments, and the way to read its operands."""
 
     function: str
     arguments: tuple[str, ...]
@@ -18,15 +18,15 @@ class Row:
     has_destination: bool
     takes_carry: bool
     modifiers: frozenset[str]
-    """Those that the function leaves to its caller: ftz, sat, relu."""
+    """Modifiers that the function leaves to its caller: ftz, sat, relu."""
 
     def accepts(self, operands: int) -> bool:
-        """Whether the instruction takes so many sources."""
+        """Tell if the instruction takes this number of sources."""
         return self.ignores_operands or self.required <= operands <= len(self.arguments)
 
     @property
     def ignores_operands(self) -> bool:
-        """Whether the instruction does the same whatever its sources are."""
+        """True if the instruction does the same whatever its sources are."""
         return self.arguments == ("...",)
 
 
@@ -35,9 +35,9 @@ _LEFT_TO_CALLER = frozenset({"ftz", "sat", "relu"})
 
 
 def find(opcode: str) -> Row | None:
-    """The row of an opcode with its modifiers; None when it is not emulated.
+    """Return the row of an opcode with its modifiers; None when it is not emulated.
 
-    The assembler takes modifiers in any order, so this does, too; only types must be in the manual's order.
+    The assembler takes modifiers in any order, so this function does, too. Only types must be in the manual's order.
     """
     name, *modifiers = opcode.replace("xorsign.abs", "xorsign_abs").split(".")
     for parts, call in _rows_of(name):
@@ -49,7 +49,7 @@ def find(opcode: str) -> Row | None:
 
 @dataclass(frozen=True)
 class _Part:
-    """`.word`, `{.word}`, `{.word*}` of a pattern; `word` is `T` for a set of types."""
+    """Part `.word`, `{.word}` or `{.word*}` of a pattern; `word` is `T` for a set of types."""
 
     word: str
     spellings: frozenset[str]
@@ -78,7 +78,7 @@ def _part(text: str) -> _Part:
 
 
 def _match(parts: Sequence[_Part], modifiers: Sequence[str]) -> dict[str, str] | None:
-    """What each part stands for; a word that comes again stands for the same again."""
+    """Return the spelling of each part that varies; None if it does not match. A repeated word keeps its spelling."""
     left = list(modifiers)
     found: dict[str, str] = {}
     for part in parts:
@@ -113,7 +113,7 @@ def _row(call: str, found: Mapping[str, str]) -> Row:
 
 
 def _filled(text: str, found: Mapping[str, str]) -> str:
-    """Members of the opcode as C++; names of include/kbemu/ptx get their namespace."""
+    """Return members of the opcode as C++; names of include/kbemu/ptx get their namespace."""
     return re.sub(r"\w+", lambda word: _in_cpp(word.group(), found), text)
 
 

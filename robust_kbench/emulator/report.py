@@ -1,4 +1,4 @@
-"""From what the runtime reports to defects with file and line."""
+"""Translation of the runtime's reports to defects with file and line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KINDS = {
     "work_limit": "the kernel did not end",
     "unsupported": "the emulator cannot run this; a device can",
 }
-"""Every kind of defect, and what it means."""
+"""Kinds of defects, each with its meaning."""
 
 RunCommand = Callable[[list[str]], str]
 _FRAME = re.compile(r"(?P<file>.*):(?P<line>[0-9]{1,9})(?: \(discriminator \d+\))?")
@@ -44,10 +44,10 @@ _ADDRESS_BITS = 62
 def resolve(
     raw: Sequence[Mapping[str, Any]], artefact: Path, sources: Collection[str], run: RunCommand
 ) -> tuple[Defect, ...]:
-    """Look up the lines of what one call reported.
+    """Turn the reports of one call into defects, and look up their lines.
 
-    `artefact` is the shared object that ran, `sources` the names of the submission's files, and `run` executes a
-    command and returns what it printed; the debugger's tool is run on a file that a hostile source made.
+    `artefact` is the shared object that ran, `sources` are the names of the submission's files. `run` executes a
+    command and returns its output. The debugger's tool runs on a file that a hostile source made.
     """
     offsets = sorted({place["offset"] for entry in raw for place in _places(entry) if "offset" in place})
     lines = _lines(offsets, artefact, sources, run) if offsets else {}

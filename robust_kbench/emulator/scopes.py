@@ -1,4 +1,4 @@
-"""Where functions, classes and namespaces begin and end, as far as a rewriter has to know."""
+"""Beginnings and ends of functions, classes and namespaces, as far as a rewriter has to know them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class _Brace(Enum):
 
 @dataclass(frozen=True)
 class Statement:
-    """A declaration in a namespace: tokens `first` to before `end`, where its semicolon is.
+    """Declaration in a namespace: tokens `first` to before `end`, where its semicolon is.
 
-    `words` are those outside of brackets, without attributes; a pair of brackets is one word, such as `()`.
+    `words` are the words outside of brackets, without attributes; a pair of brackets is one word, such as `()`.
     """
 
     first: int
@@ -34,7 +34,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Function:
-    """A function's body lies between `opening` and `closing`; `words` are those of its head, as in a Statement."""
+    """Function whose body lies between `opening` and `closing`; `words` are those of its head, as in a Statement."""
 
     opening: int
     closing: int
@@ -43,7 +43,7 @@ class Function:
 
 @dataclass
 class Scopes:
-    """What `find` sees; everything is in order."""
+    """Statements, functions and inner tokens that `find` sees, all in order."""
 
     statements: list[Statement] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Scopes:
 
 
 def find(stream: Stream) -> Scopes:
-    """The scopes of a region. In a macro, whose surroundings are unknown, every token counts as inside."""
+    """Return the scopes of a region. In a macro, whose surroundings are unknown, every token counts as inside."""
     walk = _Walk(stream)
     if stream.macro:
         walk.scopes.inside.update(range(len(stream)))
@@ -62,7 +62,7 @@ def find(stream: Stream) -> Scopes:
 
 
 class _Walk:
-    """Passes over declarations, never into functions and initialisers."""
+    """Walk over declarations that never enters functions and initialisers."""
 
     def __init__(self, stream: Stream) -> None:
         self.scopes = Scopes()
@@ -71,13 +71,13 @@ class _Walk:
         self._enclosing: list[tuple[_Brace, int, set[str]]] = []
 
     def _begin(self, first: int, words: set[str] | None = None) -> None:
-        """A declaration begins at `first`, or goes on behind a class's body."""
+        """Begin a declaration at `first`, or continue one behind a class's body."""
         self._first = first
         self._words = set() if words is None else words
         self._initialises = False
 
     def step(self, index: int) -> int:
-        """Take note of the token, return the last one that is done with."""
+        """Take note of the token, and return the index of the last token that is done with."""
         text = self._stream.text(index)
         if text == "{":
             return self._open(index)
@@ -134,6 +134,6 @@ class _Walk:
         return _Brace.VALUE if self._words.isdisjoint(("struct", "class", "union")) else _Brace.CLASS
 
     def _is_linkage(self, brace: int) -> bool:
-        """`extern "C" {`."""
+        """Tell if the brace opens the block of `extern "C" {`."""
         literal = brace >= 2 and self._stream.tokens[brace - 1].kind is Kind.STRING
         return literal and self._stream.text(brace - 2) == "extern"

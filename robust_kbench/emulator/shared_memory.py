@@ -1,4 +1,4 @@
-"""`__shared__` variables become references into the block's memory: each block of a grid has its own."""
+"""Rewriting of `__shared__` variables to references into the block's memory: each block of a grid has its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rewrite(source: Source) -> None:
 
 
 def _rewrite(source: Source, stream: Stream, index: int, in_function: bool) -> list[captures.Variable]:
-    """Rewrite one declaration and name its variables, if they are those of a function."""
+    """Rewrite one declaration, and return its variables if they are those of a function."""
     first, end = _first(stream, index), stream.seek(index, ";")
     declaration = parse(stream, first, end) if stream.macro or end < len(stream) else None
     if declaration is None:  # `#define SHARED __shared__`, or an error that the compiler will report
@@ -50,7 +50,7 @@ def _declared(source: Source, stream: Stream, index: int, declaration: Declarati
 
 
 def _named_type(stream: Stream, declaration: Declaration) -> tuple[str, Declaration]:
-    """Gives a type that is defined in the declaration of several variables a name: it can be defined only once."""
+    """Name a type that is defined in the declaration of several variables: it can be defined only once."""
     if "{" not in declaration.type or len(declaration.declarators) == 1:
         return "", declaration
     name, name_end = declaration.declarators[0].name, declaration.declarators[0].name_end
@@ -59,7 +59,7 @@ def _named_type(stream: Stream, declaration: Declaration) -> tuple[str, Declarat
 
 
 def _first(stream: Stream, index: int) -> int:
-    """Where the declaration begins: its type may stand before `__shared__`."""
+    """Return where the declaration begins: its type may stand before `__shared__`."""
     while index > 0 and stream.text(index - 1) not in _BOUNDARIES:
         opening = stream.partner(index - 1)
         if stream.text(index - 1) == ")" and stream.text(opening - 1) not in ATTRIBUTES | {"decltype"}:
@@ -102,7 +102,7 @@ def _dynamic_of_file(stream: Stream, declaration: Declaration, declarator: Decla
 
 
 def _element(stream: Stream, declaration: Declaration, declarator: Declarator) -> tuple[str, str]:
-    """A typedef where it takes one, and the type of an element of the array."""
+    """Return a typedef where the element's type needs one, and the type of an element of the array."""
     pointers = stream.render(declarator.first, declarator.name)
     behind = declarator.name_end
     rows = stream.partner(behind) + 1 if stream.text(behind) == "[" else behind

@@ -1,4 +1,4 @@
-"""A source file under rewriting: its tokens, the regions that can hold CUDA, and the text that takes their place."""
+"""Source file under rewriting: its tokens, the regions that can hold CUDA, and the text that replaces them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from robust_kbench.errors import Unsupported
 
 
 def unsupported(feature: str, name: str, line: int) -> Unsupported:
-    """The error for something that only a device can run."""
+    """Return the error for a feature that only a device can run."""
     return Unsupported(f"{feature} at {name}:{line} cannot be emulated; a CUDA device can run it")
 
 
 class Source:
-    """Tokens stay as they are; `replace` and `insert` change the text that stands for them."""
+    """Source file whose tokens stay as they are; `replace` and `insert_*` change the text that stands for them."""
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
@@ -31,19 +31,19 @@ class Source:
 
     @property
     def streams(self) -> list[Stream]:
-        """The code outside of directives, then the macros' bodies; without what is certainly not compiled."""
+        """Code outside of directives, then the macros' bodies; without code that is certainly not compiled."""
         return [self.code, *self._macros]
 
     def text(self) -> str:
-        """The source as rewritten so far."""
+        """Return the source as it has been rewritten so far."""
         return "".join(self._text)
 
     def unsupported(self, feature: str, stream: Stream, index: int) -> Unsupported:
-        """The error for a feature that the token begins."""
+        """Return the error for a feature that begins at the token."""
         return unsupported(feature, self.name, stream.line(index))
 
     def replace(self, stream: Stream, first: int, end: int, text: str) -> None:
-        """Put `text` in place of the tokens from `first` to before `end`; the lines in between stay."""
+        """Put `text` in place of the tokens from `first` to before `end`; the line breaks in between stay."""
         start, stop = stream.positions[first], stream.positions[end - 1]
         if len({self._directive_at.get(position) for position in range(start, stop + 1)}) > 1:
             raise self.unsupported(f"a preprocessor directive within `{stream.text(first)}...`", stream, first)
@@ -52,11 +52,11 @@ class Source:
         self._text[start] = text + self._text[start]
 
     def insert_after(self, stream: Stream, index: int, text: str) -> None:
-        """Put `text` behind a token."""
+        """Put `text` behind the token at `index`."""
         self._text[stream.positions[index]] += text
 
     def insert_before(self, stream: Stream, index: int, text: str) -> None:
-        """Put `text` before a token."""
+        """Put `text` before the token at `index`."""
         position = stream.positions[index]
         self._text[position] = text + self._text[position]
 
@@ -95,7 +95,7 @@ class Source:
 
 @dataclass
 class _Reading:
-    """A file as far as it has been read."""
+    """State of a file as far as it has been read."""
 
     liveness: Liveness = field(default_factory=Liveness)
     matcher: BracketMatcher = field(default_factory=BracketMatcher)
@@ -108,7 +108,7 @@ def _significant(tokens: list[Token], first: int, end: int) -> Iterator[tuple[in
 
 
 def _lines_of(token: Token) -> str:
-    """What keeps the line count when a token goes, in a macro as well."""
+    """Return text that keeps the line count when the token goes, in a macro as well."""
     if "\n" not in token.text:
         return ""
     return token.text if token.kind in (Kind.SPACE, Kind.NEWLINE) else "/*" + "\n" * token.text.count("\n") + "*/"
@@ -130,7 +130,7 @@ def _macro(tokens: list[Token], directive: Directive) -> Stream:
 
 
 def _is_shared_alias(macro: Stream) -> bool:
-    """`#define SHARED __shared__` hides the word that a declaration is known by."""
+    """Tell if a macro such as `#define SHARED __shared__` hides the word that marks a declaration."""
     specifiers = {"__shared__", "volatile", "static", "extern"}
     texts = [token.text for token in macro.tokens]
     return not macro.parameters and "__shared__" in texts and set(texts) <= specifiers

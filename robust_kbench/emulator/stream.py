@@ -1,4 +1,4 @@
-"""One region of a source as the grammar sees it: the code outside of directives, or the body of one macro."""
+"""Region of a source as the grammar sees it: the code outside of directives, or the body of one macro."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Places = list[tuple[int, Token]]
 class Stream:
     """Significant tokens, numbered from 0; `positions` are their places in the source, `macro` is the macro's name.
 
-    Where alternative branches of an `#if` open the same bracket, each opening one has the common closing one as its
-    partner, and the other way round.
+    Alternative branches of an `#if` may open the same bracket. Then each opening bracket has the common closing one as
+    its partner. The partner of the closing bracket is the first opening one.
     """
 
     def __init__(
@@ -43,32 +43,32 @@ class Stream:
         return len(self.tokens)
 
     def text(self, index: int) -> str:
-        """The token's text; empty outside of the region."""
+        """Return the token's text; empty outside of the region."""
         return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
 
     def is_name(self, index: int) -> bool:
-        """Whether there is a name or a keyword."""
+        """Tell if the token is a name or a keyword."""
         return 0 <= index < len(self.tokens) and self.tokens[index].kind is Kind.NAME
 
     def line(self, index: int) -> int:
-        """The line in the user's file."""
+        """Return the token's line in the user's file."""
         return self.tokens[index].line
 
     def find(self, *texts: str) -> Iterator[int]:
-        """Every index of a token with one of these texts."""
+        """Return an iterator over the index of every token with one of these texts."""
         wanted = frozenset(texts)
         return (index for index, token in enumerate(self.tokens) if token.text in wanted)
 
     def partner(self, index: int) -> int:
-        """The bracket that belongs to this one; itself where there is none, so that a walk goes on."""
+        """Return the index of the matching bracket; `index` itself where there is none, so that a walk goes on."""
         return self._partners.get(index, index)
 
     def adjacent(self, index: int) -> bool:
-        """Whether nothing, not even a space, separates the token from the one before it."""
+        """Tell if nothing, not even a space, separates the token from the one before it."""
         return index > 0 and self.positions[index] == self.positions[index - 1] + 1
 
     def render(self, first: int, end: int) -> str:
-        """The tokens from `first` to before `end` on one line, without comments."""
+        """Return the tokens from `first` to before `end` on one line, without comments."""
         pieces: list[str] = []
         for index in range(first, end):
             if pieces and not self.adjacent(index):
@@ -77,7 +77,7 @@ class Stream:
         return "".join(pieces)
 
     def seek(self, index: int, *texts: str) -> int:
-        """The next token with one of these texts that no bracket holds; the end, if it is not near."""
+        """Return the next token with one of these texts that no bracket holds; the end, if it is not near."""
         for _ in range(_FARTHEST):
             if index >= len(self) or self.text(index) in texts:
                 return min(index, len(self))
@@ -85,7 +85,7 @@ class Stream:
         return len(self)
 
     def close_angle(self, index: int) -> int:
-        """The `>` that closes the template arguments opened at `index`; -1 when it opens none."""
+        """Return the index of the `>` that closes the template arguments opened at `index`; -1 when it opens none."""
         depth, at = 0, index
         while at < min(len(self), index + _LONGEST_TEMPLATE):
             text = self.text(at)
@@ -103,7 +103,7 @@ class Stream:
         return -1
 
     def open_angle(self, index: int) -> int:
-        """The `<` that opens the template arguments closed at `index`; -1 when it closes none."""
+        """Return the index of the `<` that opens the template arguments closed at `index`; -1 when it closes none."""
         depth, at = 0, index
         while at >= max(0, index - _LONGEST_TEMPLATE):
             text = self.text(at)
@@ -121,14 +121,14 @@ class Stream:
         return -1
 
     def after_template(self, index: int) -> int:
-        """Behind the template arguments that open at `index`; `index` itself when that `<` compares."""
+        """Return the index behind the template arguments that open at `index`, or `index` when that `<` compares."""
         if self.text(index) != "<" or not self.is_name(index - 1):
             return index
         close = self.close_angle(index)
         return close + 1 if close >= 0 and self.text(close + 1) in _AFTER_TEMPLATE else index
 
     def split(self, first: int, end: int) -> list[tuple[int, int]]:
-        """The parts of [first, end) between commas that no bracket or template holds; one empty part if empty."""
+        """Return the parts of [first, end) between commas outside brackets and templates; one empty part if empty."""
         parts: list[tuple[int, int]] = []
         start = at = first
         while at < end:
@@ -146,10 +146,10 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """An open bracket on top of those `below`: what closes it, where it was opened, how many are open.
+    """Open bracket on top of `below`: the text that closes it, its opening places, and the number of open brackets.
 
-    The brackets that two branches of an `#if` have in common are the same objects, lest each branch cost as much time
-    as there are open brackets.
+    The brackets that two branches of an `#if` have in common are the same objects. Otherwise each branch would cost as
+    much time as there are open brackets.
     """
 
     closing: str
@@ -158,14 +158,14 @@ class _Open:
     depth: int
 
     def within(self) -> Iterator[_Open]:
-        """This bracket and those that it lies in, from the innermost."""
+        """Yield this bracket and the brackets around it, from the innermost."""
         at = self
         while at.below is not None:
             yield at
             at = at.below
 
     def push(self, closing: str, openings: tuple[int, ...]) -> _Open:
-        """Open another one in this one."""
+        """Return a new bracket that is opened inside this one."""
         return _Open(closing, openings, self, self.depth + 1)
 
 
@@ -175,7 +175,7 @@ _FARTHEST_OUT, _MOST_OPENINGS = 7, 64
 
 
 class BracketMatcher:
-    """Pairs brackets while tokens pass by. A bracket that several branches of an `#if` open counts once."""
+    """Matcher of brackets while tokens pass by. A bracket that several branches of an `#if` open counts once."""
 
     def __init__(self) -> None:
         self.partners: dict[int, int] = {}
@@ -183,7 +183,7 @@ class BracketMatcher:
         self._branches: list[tuple[_Open, _Open | None]] = []  # before the `#if`, and behind its parts so far
 
     def token(self, index: int, text: str) -> None:
-        """Pass one token."""
+        """Pass one token, and match it if it is a bracket."""
         if text in _OPENING:
             self._open = self._open.push(_CLOSING[text], (index,))
         elif text in _CLOSED:
@@ -200,7 +200,7 @@ class BracketMatcher:
                 return
 
     def directive(self, name: str, dead: bool) -> None:
-        """Pass one conditional directive; `dead` says whether the part that it ends was left out."""
+        """Pass one conditional directive; `dead` tells if the part that it ends was left out."""
         if name.startswith("if"):
             self._branches.append((self._open, None))
         elif self._branches:

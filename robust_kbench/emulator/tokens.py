@@ -1,4 +1,4 @@
-"""The tokens of C++ and CUDA source. Joined, they are the source again, so a rewriter changes nothing by accident."""
+"""Tokens of C++ and CUDA source. Joined, they are the source again, so a rewriter changes nothing by accident."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What a token is; the first three mean nothing to the compiler, or only end a directive."""
+    """Kind of a token; the first three mean nothing to the compiler, or only end a directive."""
 
     SPACE = "space"  # includes lines continued with a backslash
     NEWLINE = "newline"
@@ -25,7 +25,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of source; `line` counts from 1 and is where it begins."""
+    """Piece of source; `line` is the line where it begins, counted from 1."""
 
     kind: Kind
     text: str
@@ -33,7 +33,7 @@ class Token:
 
     @property
     def significant(self) -> bool:
-        """Whether the compiler's grammar sees it."""
+        """True if the compiler's grammar sees the token."""
         return self.kind not in (Kind.SPACE, Kind.NEWLINE, Kind.COMMENT)
 
 
@@ -63,7 +63,7 @@ _INCLUDES = ("include", "include_next", "import")
 
 
 def tokenize(text: str) -> list[Token]:
-    """Every character of `text` in order; nothing is refused, what is no token of C++ is a MARK of one character."""
+    """Return every character of `text` in order, as tokens. Any character that is no token of C++ is a MARK."""
     return list(_tokens(text))
 
 

@@ -1,4 +1,4 @@
-"""From rewritten source to a shared object: the compiler's options, and what is built once per machine.
+"""Compilation of rewritten source to a shared object: the compiler's options, and files built once per machine.
 
     library = toolchain.runtime_library()
     for command in toolchain.commands(Path("rewritten/kernel.cu"), Path("kernel.so"), library, checked=True):
@@ -44,14 +44,14 @@ _CHECKED = (
 
 
 def compiler() -> str:
-    """The C++ compiler. Raises Unsupported where there is none."""
+    """Return the path of the C++ compiler. Raises Unsupported where there is none."""
     if (found := shutil.which("g++")) is None:
         raise Unsupported("no g++ on the PATH; install it (Debian: apt-get install g++) to emulate CUDA kernels")
     return found
 
 
 def cache_folder() -> Path:
-    """Where things that are built once per machine live."""
+    """Return the folder for files that are built once per machine."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "robust-kbench" / "emulator"
 
@@ -71,10 +71,10 @@ def runtime_library() -> Path:
 
 
 def _precompiled_prelude(*, checked: bool) -> Path:
-    """A header beside which lies what the compiler makes of it, 44 MB: parsing takes longer than all else that it does.
+    """Return a header beside its precompiled form, 44 MB: parsing takes longer than the rest of a compilation.
 
-    A compiler that finds it to be of other flags than its own reads the header itself instead. The name is one that no
-    source includes: then it would be looked for here, and be of no use, for it has to come first.
+    A compiler whose flags differ from those of the precompiled form reads the header itself. No source includes a
+    header of this name. Such an include would be looked for here, to no use: a precompiled header has to come first.
     """
 
     def command(target: Path) -> list[str]:
@@ -89,7 +89,7 @@ def _precompiled_prelude(*, checked: bool) -> Path:
 
 
 def _built_once(target: Path, command: Callable[[Path], Sequence[str]]) -> Path:
-    """`target`, made by the command for it unless it is there already."""
+    """Return `target` after the command for it has made it, unless it is there already."""
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def _digest(files: Iterable[Path], *flags: str) -> str:
 
 @cache
 def _compiler_and_processor(found: str) -> bytes:
-    """What `-march=native` means differs among machines that share a home."""
+    """Return the compiler's version and its target: `-march=native` differs among machines that share a home."""
     version = subprocess.run([found, "-dumpfullversion", "-dumpmachine"], capture_output=True, check=False)
     target = subprocess.run([found, "-march=native", "-Q", "--help=target"], capture_output=True, check=False)
     return version.stdout + target.stdout
@@ -133,10 +133,10 @@ def commands(
     options: Sequence[str] = (),
     libraries: Sequence[str] = (),
 ) -> list[list[str]]:
-    """The commands that make a shared object of one rewritten source file: compile, link.
+    """Return the commands that compile and link one rewritten source file to a shared object.
 
     They are two because a linker that is told of sanitizers would link the compiler's own runtime for them. `options`
-    are the compiler's, `libraries` the linker's. The first time on a machine takes three seconds more.
+    are for the compiler, `libraries` for the linker. The first call on a machine takes three seconds more.
     """
     unlinked = target.with_suffix(".o")
     prelude = [f"-I{INCLUDE}", "-include", str(_precompiled_prelude(checked=checked)), *options]

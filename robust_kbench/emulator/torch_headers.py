@@ -1,4 +1,4 @@
-"""Compiling kernels that include torch's headers: quickly where they use little of torch, else with all of it.
+"""Compilation of kernels that include torch's headers: quick where they use little of torch, else with all of it.
 
 torch/extension.h takes 17 s to compile, of which pybind11 takes three in every kernel; as a precompiled header it
 takes half as long and 800 MB on disk. Our own include/torch/extension.h declares tensors, their methods and
@@ -52,7 +52,7 @@ _MISSING = re.compile(
 
 @cache
 def torch_folder() -> Path:
-    """Where torch is installed; it is not imported. Raises Unsupported where it is not."""
+    """Return the folder of the installed torch, without importing it. Raises Unsupported where torch is missing."""
     spec = importlib.util.find_spec("torch")
     if spec is None or not spec.submodule_search_locations:
         raise Unsupported("no torch here, which the kernel's source includes; install it to emulate the kernel")
@@ -75,7 +75,7 @@ def may_need_whole(log: str) -> bool:
 
 
 def compile_options(source: str, name: str, *, whole: bool = False) -> list[str]:
-    """The compiler's options for a source; `name` is the name of the Python module."""
+    """Return the compiler's options for a source; `name` is the name of the Python module."""
     includes = torch_folder() / "include"
     folders = [includes, includes / "torch" / "csrc" / "api" / "include", Path(sysconfig.get_paths()["include"])]
     options = [*(f"-isystem{folder}" for folder in folders), f"-DTORCH_EXTENSION_NAME={name}"]
@@ -93,14 +93,14 @@ def _headers_on_demand(source: str) -> list[str]:
 
 
 def called_operators(source: str) -> list[str]:
-    """The functions that the source calls and for which the installed torch has a header ATen/ops/NAME.h."""
+    """Return the functions that the source calls and that have a header ATen/ops/NAME.h in the installed torch."""
     operators = _operators()  # looked up one by one, lest all names of a hostile source be held
     return sorted({call[1] for call in _CALL.finditer(source) if call[1] in operators})
 
 
 @cache
 def _operators() -> frozenset[str]:
-    """The functions that have a header of their own."""
+    """Return the functions that have a header of their own."""
     folder = torch_folder() / "include" / "ATen" / "ops"
     names = {entry.name.removesuffix(".h") for entry in os.scandir(folder)}
     return frozenset(
@@ -111,7 +111,7 @@ def _operators() -> frozenset[str]:
 
 
 def link_options(library: Path) -> list[str]:
-    """The linker's options. Torch's own libraries come with ours."""
+    """Return the linker's options. Torch's own libraries come with ours."""
     return ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}"]
 
 

@@ -1,4 +1,4 @@
-"""One module per family of loopholes: pure functions from observations to findings, testable without any device.
+"""Guards, a module per family of loopholes: pure functions from observations to findings, testable without a device.
 
 A guard that raises is our own failure: the evaluation ends as `harness_error`, never as a pass.
 """
@@ -35,11 +35,11 @@ GUARDS: tuple[Guard, ...] = (
 
 
 def inspect(seen: Sequence[Observation]) -> tuple[Finding, ...]:
-    """All findings of all guards, one per guard and kind at most, since a thousand equal ones say no more."""
+    """Collect the findings of all guards, at most one per guard and kind, since a thousand equal ones say no more."""
     return tuple(finding for guard in GUARDS for finding in guard(seen))
 
 
 def needs_confirmation(seen: Sequence[Observation]) -> bool:
-    """Whether all that speaks against a session is when its worker woke up, which may also be the machine's doing."""
+    """Tell if only the wake-up time of its worker speaks against a session, which may also be the machine's doing."""
     rejecting = {finding.guard for finding in inspect(seen) if finding.severity == "reject"}
     return rejecting == {"clock"}

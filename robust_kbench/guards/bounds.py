@@ -15,7 +15,7 @@ from robust_kbench.schema.observation import Observation
 
 
 def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
-    """One rejection for the first call that wrote outside a tensor."""
+    """Reject the first call that wrote outside a tensor."""
     for observation in seen:
         for name, distance in observation.overruns.items():
             side = f"{distance} bytes behind the end of" if distance > 0 else f"{-distance} bytes before the start of"

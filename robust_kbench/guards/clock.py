@@ -4,12 +4,12 @@ The loophole: inputs are in place a moment before GO; a worker that dawdles betw
 compute the answer in that window and then return at once.
 How it is detected: on the cpu device inputs appear while the worker is stopped, and the judge measures the window from
 there to ARMED. The baseline's worker, woken by the same code a moment earlier, shows how long that takes now.
-Calls of each shape are judged by themselves, and only those with values as scored ones have: a submission can tell
-others apart, and would behave in them.
-On a busy machine wake-ups take milliseconds at random, for both. What of that a worker waited for a processor that
-others had is taken off on both sides; where it is not known, as when it has started a thread, on neither. Where
-wake-ups vary, only an excess in nearly every call counts. A session against which nothing else speaks is measured anew,
-twice at most, and counts only if it was not found again.
+Calls of each shape are judged by themselves, and only if their values are like those of scored ones: a submission can
+tell other calls apart, and would behave in them.
+On a busy machine wake-ups take milliseconds at random, for both. The time in which a worker waited for a processor that
+others had is taken off on both sides; if it is not known, as when it has started a thread, on neither. Where wake-ups
+vary, only an excess in nearly every call counts. A session against which nothing else speaks is measured anew, twice at
+most, and counts only if it was not found again.
 What it cannot see: work that fits into the jitter of a wake-up, some 50 microseconds a call.
 """
 
@@ -29,7 +29,7 @@ _NEARLY_ALL = 0.85
 
 
 def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
-    """A rejection for the first shape whose typical call needs longer to become ready than the baseline's."""
+    """Reject the first shape whose typical call needs longer to become ready than the baseline's."""
     for _, calls in by_shape(seen, _is_like_a_scored_one):
         times = _excess_and_elapsed(calls)
         if times is not None:
@@ -45,7 +45,7 @@ def _is_like_a_scored_one(call: Observation) -> bool:
 
 
 def _excess_and_elapsed(calls: Sequence[Observation]) -> tuple[float, float] | None:
-    """By how much the typical call becomes ready too late, and how long it takes, in ns; None if it gains nothing."""
+    """Compute the typical excess of becoming ready and the typical call's time, in ns; None if it gains nothing."""
     peers = [call.peer_wake_ns for call in calls if call.peer_wake_ns is not None]
     excesses = [call.waking_ns - call.peer_wake_ns for call in calls if call.peer_wake_ns is not None]
     if len(excesses) < _MIN_CALLS:
@@ -58,7 +58,7 @@ def _excess_and_elapsed(calls: Sequence[Observation]) -> tuple[float, float] | N
 
 
 def _is_quiet(peers: Sequence[int]) -> bool:
-    """Whether the baseline woke up in about the same time nine times out of ten (every time, when there are few)."""
+    """Tell if the baseline woke up in about the same time nine times out of ten (every time, if there are few)."""
     ordered = sorted(peers)
     high = ordered[int(0.9 * len(ordered))] if len(ordered) >= 20 else ordered[-1]
     return high - statistics.median(ordered) <= _QUIET_NS

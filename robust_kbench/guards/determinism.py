@@ -1,4 +1,4 @@
-"""Two answers to the same question.
+"""Different answers to two calls on equal inputs.
 
 The loophole: a race, memory that was never written, or an answer that depends on earlier calls is right often enough to
 pass every comparison, and wrong one day.
@@ -21,7 +21,7 @@ _ALLOWED_SHARE = 0.25
 
 
 def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
-    """One finding for the call whose answer differs most from that of an equal one."""
+    """Report the call whose answer differs most from that of an equal one."""
     repeated = [(call.repetition, call) for call in seen if call.repetition is not None and call.repetition.differing]
     if not repeated:
         return

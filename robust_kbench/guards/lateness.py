@@ -21,7 +21,7 @@ _LEAST = 2
 
 
 def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
-    """One rejection for the first case whose outputs were not complete in time."""
+    """Reject the first case whose outputs were not complete in time."""
     late = [each for each in seen if each.is_late and (each.clock is not None or each.looks_scored)]
     if len(late) >= _LEAST or any(observation.clock is not None for observation in late):
         message = "outputs change after the end of the call: join every stream with the current one before you return"

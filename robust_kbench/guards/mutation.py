@@ -16,7 +16,7 @@ from robust_kbench.schema.observation import Observation
 
 
 def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
-    """One rejection for the first call that changed an input."""
+    """Reject the first call that changed an input."""
     for observation in seen:
         if observation.changed_inputs:
             names = ", ".join(observation.changed_inputs)

@@ -16,7 +16,7 @@ from robust_kbench.schema.observation import Observation
 
 
 def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
-    """One warning with the largest number of processes that a call has left behind."""
+    """Warn of processes that a call has left behind, with their largest number."""
     most = max(seen, key=lambda observation: observation.left_processes, default=None)
     if most is not None and most.left_processes:
         message = f"{most.left_processes} processes were running after a call had returned"

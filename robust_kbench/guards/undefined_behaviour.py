@@ -2,9 +2,9 @@
 
 The loophole: a data race, a read beyond a tensor or a barrier that not all threads reach may give the right answer on
 one machine, at one size, on one day. No comparison of outputs can see that.
-A shuffle that reads from a lane which takes no part is a warning: the value is anything, and often nobody uses it.
+A shuffle that reads from a lane which takes no part is a warning: the value is anything, and often it is not used.
 How it is detected: the emulator's checker sees every memory access and every collective of a small case; the plain
-builds see what raises a signal, and shifts and conversions that C++ leaves undefined.
+builds see errors that raise a signal, and shifts and conversions that C++ leaves undefined.
 What it cannot see: kernels on a CUDA device, and cases that the checker did not run. The checker lives in the worker:
 a submission that forges its own reports only loses the evidence, since emulated results are never ranked.
 """
@@ -21,7 +21,7 @@ _MAX_FINDINGS = 8
 
 
 def inspect(seen: Sequence[Observation]) -> Iterable[Finding]:
-    """One finding for each kind and line, with the first case that showed it."""
+    """Report each kind and line once, with the first case that showed it."""
     told: set[tuple[str, str]] = set()
     for observation in seen:
         for defect in observation.defects:

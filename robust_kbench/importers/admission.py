@@ -1,4 +1,4 @@
-"""The audit of an imported task, and what follows from it."""
+"""Audit of an imported task, and the admission that follows from it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robust_kbench.version import __version__
 
 _UNAUDITED, _UNFINISHED = "it was imported without an audit", "the audit did not finish"
 _CALLS_OF_A_CASE = 60
-"""Of the reference: for the variants that call it themselves, and in float64, which takes as long as two."""
+"""Calls of the reference for a case: for variants that call it, and in float64, which takes as long as two calls."""
 _MOST_INPUTS, _FEW_INPUTS = 24, 6
 _MOST_FAULTS = 20
 _LINE = 900
@@ -31,7 +31,7 @@ _LOWER = re.compile(r"mutant (\w+\.)?lower_\w+ passes")
 
 
 def audited(task: LoadedTask, seconds: float) -> list[Audited]:
-    """The audit in every dtype, as thorough as the time allows. Runs the task's code: in the sandbox alone."""
+    """Audit the task in every dtype, as thoroughly as the time allows. Runs the task's code: in the sandbox alone."""
     found = []
     for dtype in task.spec.dtypes:
         started = time.monotonic()
@@ -44,7 +44,7 @@ def audited(task: LoadedTask, seconds: float) -> list[Audited]:
 
 
 def _plan(task: LoadedTask, seconds: float) -> Plan:
-    """The usual one, or less of it where a call of the reference takes long."""
+    """Return the usual plan, or a smaller one where a call of the reference takes long or the inputs are many."""
     call_s = _seconds_of_a_call(task)
     cases = int(seconds / 2 / (call_s * _CALLS_OF_A_CASE))
     if cases >= 10 and len(task.spec.inputs) <= _MOST_INPUTS:
@@ -57,7 +57,7 @@ def _plan(task: LoadedTask, seconds: float) -> Plan:
 
 
 def _seconds_of_a_call(task: LoadedTask) -> float:
-    """Of the smallest case."""
+    """Measure the seconds of one call of the reference on the smallest case."""
     axes = {name: next(size for size in axis.sizes() if size) for name, axis in task.spec.axes.items()}
     inputs = make_inputs(task.spec, Case(axes=axes, dtype=task.spec.dtypes[0], seed=1))
     reference = Reference(task)
@@ -87,10 +87,11 @@ def _told(examination: Examination, seconds: float) -> Audited:
 
 
 def _sorted(faults: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What refuses a task, and what is only worth a note: that lower precision is not told from PyTorch's errors.
+    """Separate faults that refuse a task from notes. A note: lower precision is not told from PyTorch's errors.
 
-    A task of the registry has to tell them, or to say why nobody can; a foreign network, whose sums are long, cannot.
-    Nor does a gradient need another task to be compared with: its reference differentiates the function itself.
+    A task of the registry has to tell them apart, or to say why that is impossible. A foreign network, whose sums are
+    long, cannot. Nor does a gradient need another task for comparison: its reference differentiates the function
+    itself.
     """
     notes = [fault for fault in faults if _LOWER.match(fault)]
     return [fault for fault in faults if fault not in notes and not fault.endswith(_NO_FORWARD)], notes
@@ -125,7 +126,7 @@ def record(folder: Path, surveyed: Surveyed, report: Report | None) -> Admission
 
 
 def is_final(admission: Admission) -> bool:
-    """Whether another import by this version would come to the same."""
+    """Tell if another import by this version would come to the same result."""
     is_open = any(reason.startswith((_UNAUDITED, _UNFINISHED)) for reason in admission.reasons)
     return admission.kbench == __version__ and not is_open
 

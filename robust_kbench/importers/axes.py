@@ -1,4 +1,4 @@
-"""Which constants of a problem are axes, which sizes they can take, and what all shapes are in terms of them."""
+"""Axes of a problem: the constants that can be axes, the sizes that they can take, and all shapes in terms of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEAST_PARAMETER_AXIS = 16
 _NO_AXIS = re.compile(
     r"kernel|stride|pad|dilation|group|head|layers?$|layers?_\d|pool|block|window|patch|_num$|depths", re.IGNORECASE
 )
-"""In the name of a constant that changes weights alone: it says how, and not how much, is computed."""
+"""Names of constants that are no axes if they change weights alone: they say how, not how much, is computed."""
 _SMALL, _STEP = 16, 8
 _TESTED = (*range(1, 41), 42, 44, 48, 50, 52, 56, 60, 64, 80, 96, 97, 128)
 _FEWER_TESTED = (1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 16, 20, 24, 28, 31, 32, 36, 44, 52, 56, 60, 64)
@@ -28,13 +28,13 @@ _HIGHEST = 128
 _STEPS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 16, 24, 28, 32, 48, 56, 64, 96, 128)
 _JOINT, _MOST_REPAIRS = 8, 24
 _MOST_FLOPS, _MOST_ELEMENTS = 1 << 31, 1 << 22
-"""At the small binding, where the problem is called many times, in float64 as well."""
+"""Limits at the small binding, where the problem is called many times, in float64 as well."""
 _LEAST = 4
 
 
 @dataclass(frozen=True)
 class Range:
-    """What sizes a constant can take; `values` where they are a set."""
+    """Sizes that a constant can take; `values` where they are a set."""
 
     low: int
     high: int
@@ -43,21 +43,21 @@ class Range:
 
     @property
     def sizes(self) -> Sequence[int]:
-        """All of them."""
+        """Every size that the constant can take."""
         first = -(-self.low // self.multiple_of) * self.multiple_of
         return self.values or range(first, self.high + 1, self.multiple_of)
 
     @property
     def small_sizes(self) -> Sequence[int]:
-        """Those that are tried together with others."""
+        """Sizes that are tried together with sizes of other constants."""
         return [size for size in self.sizes if size <= _HIGHEST] or [self.low]
 
 
 @dataclass(frozen=True)
 class Space:
-    """The axes of a problem: constants that its shapes are functions of, and those functions.
+    """Axes of a problem: the constants that its shapes are functions of, and those functions.
 
-    `origin` is a small binding of all of them that works, and `measure` what was found there.
+    `origin` is a small binding of all of them that works, and `measure` is the measurement there.
     """
 
     ranges: Mapping[str, Range]
@@ -71,7 +71,7 @@ class Space:
     flops: Expression
 
     def place_of(self, axis: str, without: Collection[str] = ()) -> tuple[str, int] | None:
-        """An input of which one dimension has this very size, none of those that it is to do without."""
+        """Return an input with a dimension of exactly this size, and the dimension; None if only `without` has one."""
         for name, sizes in self.inputs.items():
             if axis in sizes and name not in without:
                 return name, sizes.index(axis)
@@ -79,7 +79,7 @@ class Space:
 
 
 class NoForm(Exception):
-    """A size that no expression was found for. `axis` is to blame."""
+    """Error for a size that no expression was found for. `axis` is to blame."""
 
     def __init__(self, axis: str) -> None:
         super().__init__(axis)
@@ -87,7 +87,7 @@ class NoForm(Exception):
 
 
 def find(bench: Bench, values: Mapping[str, int], promote: Callable[[Mapping[str, int]], None]) -> Space:
-    """Every constant that can be an axis is one. Raises Refused where the problem does not run at all."""
+    """Return the space of all constants that can be axes. Raises Refused where the problem does not run at all."""
     names = [name for name in values if _changes_shapes(bench, values, name)]
     while True:
         origin = _shrunk(bench, {name: values[name] for name in names})
@@ -104,7 +104,7 @@ def find(bench: Bench, values: Mapping[str, int], promote: Callable[[Mapping[str
 
 
 def _changes_shapes(bench: Bench, values: Mapping[str, int], name: str) -> bool:
-    """Whether the constant is a size of an input, or a large one of weights, and others are possible."""
+    """Tell if the constant is a size of an input, or a large one of weights, and can take other values."""
     own, at = values[name], bench.shapes({})
     if at is None:
         raise Refused(bench.error)
@@ -119,7 +119,7 @@ def _changes_shapes(bench: Bench, values: Mapping[str, int], name: str) -> bool:
 
 
 def _shrunk(bench: Bench, own: Mapping[str, int]) -> dict[str, int] | None:
-    """Small sizes of all axes that work together, different ones where possible; None where nothing works."""
+    """Return small sizes of all axes that work together, different ones where possible; None where nothing works."""
     together = {name: min(size, _SMALL + _STEP * place) for place, (name, size) in enumerate(own.items())}
     for device in ("meta", "cpu"):
         bench.device = device
@@ -133,7 +133,7 @@ def _shrunk(bench: Bench, own: Mapping[str, int]) -> dict[str, int] | None:
 
 
 def _lighter(bench: Bench, binding: dict[str, int]) -> dict[str, int]:
-    """With its largest axes halved while it is much work, as far as that goes and makes it less."""
+    """Halve the largest axes while the binding is much work, as long as that works and makes it less."""
     while (found := bench.measure(binding)) is not None and _is_heavy(found):
         halves = [
             {**binding, name: binding[name] // 2}
@@ -156,7 +156,7 @@ def _is_less(measure: Measure | None, other: Measure) -> bool:
 
 
 def _shrunk_in_turn(bench: Bench, own: Mapping[str, int]) -> dict[str, int] | None:
-    """From the problem's own sizes, one axis after the other, the largest first."""
+    """Shrink one axis after the other from the problem's own sizes, the largest first; None where nothing works."""
     current, works = dict(own), False
     for name in sorted(own, key=lambda each: -own[each]):
         for size in _smaller(own[name]):
@@ -167,7 +167,7 @@ def _shrunk_in_turn(bench: Bench, own: Mapping[str, int]) -> dict[str, int] | No
 
 
 def _smaller(size: int) -> Iterator[int]:
-    """Sizes below it: round ones and parts of it, small ones first; then parts that may be too small for anything."""
+    """Yield smaller sizes: round ones and parts of `size`, small ones first; then parts that may be too small."""
     parts = {size // part for part in (2, 4, 8, 16, 32, 64, 128) if size % part == 0 and size // part >= 1}
     small = {part for part in parts if part < _SMALL}
     yield from sorted({*(each for each in (16, 32, 64, 128) if each < size), *parts} - small)
@@ -208,7 +208,7 @@ def _along(
 
 
 def _range(own: int, small: int, valid: set[int], tested: set[int]) -> Range | None:
-    """From the sizes that were tried to all that are possible: multiples of the least step, from the least on."""
+    """Derive all possible sizes from the sizes that were tried: multiples of the least step, from the least on."""
     for step in dict.fromkeys((*_STEPS, small)):
         multiples = sorted(size for size in tested if size % step == 0)
         good = [size for size in multiples if size in valid]
@@ -224,10 +224,10 @@ def _range(own: int, small: int, valid: set[int], tested: set[int]) -> Range | N
 def _together(
     bench: Bench, ranges: dict[str, Range], origin: Mapping[str, int], at: Measure
 ) -> list[tuple[Mapping[str, int], Measure]]:
-    """Random sizes of all axes at once, which have to work too.
+    """Measure random sizes of all axes at once, which have to work too.
 
-    Where they do not, a small one is no longer among those that its axis can take: `ranges` change. Raises NoForm for
-    an axis that does not go with others.
+    Where they do not work, the axis to blame can no longer take its small size: `ranges` change. Raises NoForm for an
+    axis that does not go with others.
     """
     if len(ranges) < 2:
         return []
@@ -252,7 +252,7 @@ def _together(
 def _repaired(
     bench: Bench, ranges: Mapping[str, Range], origin: Mapping[str, int], binding: Mapping[str, int]
 ) -> tuple[str, Range | None]:
-    """An axis that the binding fails by, and what sizes of it are left; none where it is not that it is too small."""
+    """Return an axis that the binding fails by, and its remaining range, or None where its size is not too small."""
     names = sorted(ranges, key=lambda name: binding[name] / max(1, origin[name]))
     for name in names:
         if binding[name] < origin[name] and bench.measure({**binding, name: origin[name]}) is not None:
@@ -290,7 +290,7 @@ def _fitted(ranges: Mapping[str, Range], measures: Sequence[tuple[Mapping[str, i
 
 
 def _moving(samples: Sequence[Sample], names: Sequence[str]) -> str:
-    """The last axis that the value depends on."""
+    """Return the last axis that the value depends on."""
     origin = samples[0]
     for name in reversed(names):
         for sample in samples:
@@ -301,7 +301,7 @@ def _moving(samples: Sequence[Sample], names: Sequence[str]) -> str:
 
 
 def _lengths(measures: Sequence[tuple[Mapping[str, int], Measure]]) -> Expression:
-    """Terms that are summed on the way, added up over all operators; as a rule, a bound."""
+    """Return the terms that are summed on the way, added up over all operators; as a rule, a bound."""
     _, at = measures[0]
     if all(len(measure.lengths) == len(at.lengths) for _, measure in measures):
         counted: dict[Expression, int] = {}
@@ -325,7 +325,7 @@ def _times(count: int, expression: str) -> str:
 
 
 def _monomial(measures: Sequence[tuple[Mapping[str, int], Measure]]) -> Expression:
-    """Operations of a call: a number times powers of the axes, which comes close at the sizes that were tried."""
+    """Return the operations of a call: a number times powers of the axes, close at the sizes that were tried."""
     origin, at = measures[0]
     powers = {name: _power(measures, name) for name in origin}
     product = 1

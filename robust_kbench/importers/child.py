@@ -1,4 +1,4 @@
-"""What runs in the sandbox: `robust_kbench.importers.child FOLDER`, where request and result lie."""
+"""Program in the sandbox: `robust_kbench.importers.child FOLDER`, where request and result lie."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from robust_kbench.importers.sandbox import REQUEST, RESULT, TASK
 from robust_kbench.schema.documents import parse
 
 _SHARE = 0.5
-"""Of the time, for trying values."""
+"""Share of the survey's time, for trying values."""
 
 
 def main() -> None:
-    """Answer the request; whatever is raised becomes the reason in the answer."""
+    """Answer the request; an exception becomes the reason in the answer."""
     folder = Path(sys.argv[1])
     request = parse(Request, json.loads((folder / REQUEST).read_text()), REQUEST)
     torch.set_num_threads(1)
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _insist_on_the_sandbox(path: str) -> None:
-    """Where the system confines nothing, foreign Python is not run."""
+    """Raise OSError where the system confines nothing: foreign Python is not run there."""
     try:
         open(path).close()
     except OSError:

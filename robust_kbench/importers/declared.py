@@ -16,7 +16,7 @@ _WEIGHT = ("weight", "bias", "gamma", "beta", "proj")
 
 
 class DeclaredProblem:
-    """The reference of a definition, called with what it declares. `numbers`: values of inputs that are numbers."""
+    """Reference of a definition, called with the declared inputs. `numbers`: values of inputs that are numbers."""
 
     def __init__(self, definition: Definition, values: Mapping[str, int], numbers: Mapping[str, Any]) -> None:
         self._definition, self._numbers = definition, numbers
@@ -24,10 +24,10 @@ class DeclaredProblem:
         self.values = dict(values)
 
     def promote(self, values: Mapping[str, int]) -> None:
-        """Everything is declared."""
+        """Do nothing, since every input is declared."""
 
     def trace(self, values: Mapping[str, int], device: str) -> Trace:
-        """Values are random, or those of the definition's own function."""
+        """Build the call. Its values are random, or those of the definition's own function."""
         sizes = self._definition.sizes(dict(values))
         with Bounds() as bounds:
             made = self._made(sizes, device)
@@ -46,7 +46,7 @@ class DeclaredProblem:
         return result
 
     def _made(self, sizes: Mapping[str, int], device: str) -> dict[str, Any]:
-        """What the definition's own function makes; it may take the device as a word or as an object."""
+        """Return inputs that the definition's own function makes of sizes and numbers. It may take the device, too."""
         entry = self._definition.custom_inputs_entrypoint
         if entry is None:
             return {}

@@ -1,7 +1,7 @@
-"""The JSON of flashinfer-trace and SOL-ExecBench: definitions, workloads and solutions, as far as it is used here.
+"""JSON of flashinfer-trace and SOL-ExecBench: definitions, workloads and solutions, as far as it is used here.
 
-Formats: flashinfer-bench (arXiv:2601.00227) and NVIDIA's SOL-ExecBench, which extends it. Keys that say nothing about
-what is computed are passed over.
+Formats: flashinfer-bench (arXiv:2601.00227) and NVIDIA's SOL-ExecBench, which extends it. Keys that do not concern the
+computation are passed over.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ DTYPES = {
     "float64": "float64", "float32": "float32", "float16": "float16", "bfloat16": "bfloat16",
     "int64": "int64", "int32": "int32", "uint8": "uint8", "bool": "bool",
 }  # fmt: skip
-"""Theirs -> torch's; of others kbench has none."""
+"""Dtypes of the formats -> torch's; kbench has none of the others."""
 
 
 class _Foreign(Strict):
-    """Keys that we do not know are none of ours."""
+    """Foreign document, in which keys that we do not know are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class ForeignAxis(_Foreign):
-    """`const` with a value, `var`, or `expr` with an expression over others."""
+    """Axis that is `const` with a value, `var`, or `expr` with an expression over others."""
 
     type: Literal["const", "var", "expr"]
     value: int | None = Field(default=None, ge=0, lt=1 << 40)
@@ -37,14 +37,14 @@ class ForeignAxis(_Foreign):
 
 
 class ForeignTensor(_Foreign):
-    """`shape` null: a number."""
+    """Tensor with a shape and a dtype; where `shape` is null, it is a number."""
 
     shape: tuple[Identifier, ...] | None
     dtype: Short
 
 
 class Definition(_Foreign):
-    """What is computed."""
+    """Definition of a computation: axes, inputs, outputs and the reference."""
 
     name: Annotated[str, Field(min_length=1, max_length=300)]
     axes: dict[Identifier, ForeignAxis] = Field(max_length=64)
@@ -55,11 +55,11 @@ class Definition(_Foreign):
     custom_inputs_entrypoint: Identifier | None = None
 
     def foreign_dtypes(self) -> list[str]:
-        """Those that kbench does not have."""
+        """List the dtypes that kbench does not have."""
         return sorted({each.dtype for each in (*self.inputs.values(), *self.outputs.values())} - set(DTYPES))
 
     def sizes(self, variable: dict[str, int]) -> dict[str, int]:
-        """Every axis, with those that vary bound. Raises ValueError for a wrong expression."""
+        """Return the size of every axis for these variable ones. Raises ValueError for a wrong expression."""
         known = {
             name: axis.value for name, axis in self.axes.items() if axis.type == "const" and axis.value is not None
         }
@@ -75,21 +75,21 @@ class Definition(_Foreign):
 
 
 class ForeignInput(_Foreign):
-    """Where a workload takes an input from."""
+    """Source from which a workload takes an input."""
 
     type: Short
     value: Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)] | float | bool | None = None
 
 
 class Workload(_Foreign):
-    """Sizes that are measured."""
+    """Sizes that are measured, and the sources of the inputs."""
 
     axes: dict[Identifier, Annotated[int, Field(ge=0, lt=1 << 40)]]
     inputs: dict[Identifier, ForeignInput] = {}
 
 
 class Spec(_Foreign):
-    """How a solution is built and called."""
+    """Specification of the way to build and call a solution."""
 
     languages: tuple[Short, ...] = ()
     language: Short | None = None
@@ -99,14 +99,14 @@ class Spec(_Foreign):
 
 
 class ForeignSource(_Foreign):
-    """One file."""
+    """Source file of a solution: its path and its content."""
 
     path: Annotated[str, Field(min_length=1, max_length=200)]
     content: str = Field(max_length=1 << 20)
 
 
 class Solution(_Foreign):
-    """A kernel."""
+    """Kernel for a definition, with its sources and their specification."""
 
     name: Annotated[str, Field(min_length=1, max_length=300)]
     definition: Annotated[str, Field(min_length=1, max_length=300)]
@@ -120,7 +120,7 @@ def _names(text: str) -> set[str]:
 
 
 def _evaluated(text: str, known: dict[str, int]) -> int:
-    """Their expressions divide with one stroke where the result is whole."""
+    """Evaluate a foreign expression, which divides with one stroke where the result is whole."""
     from robust_kbench.schema import arithmetic
 
     return arithmetic.evaluate(re.sub(r"(?<!/)/(?!/)", "//", text), known)

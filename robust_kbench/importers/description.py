@@ -1,4 +1,4 @@
-"""What a survey in the sandbox reports about a problem, and what an audit there does: claims, parsed strictly."""
+"""Reports of the sandbox on the survey of a problem and the audit of a task: claims, parsed strictly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Constant = int | float | bool | str | None | list[Any]
 
 
 class Adapter(Strict):
-    """The constants of an adapter: see the modules of importers.adapters, which have the same names in capitals."""
+    """Constants of an adapter: see the modules of importers.adapters, which have the same names in capitals."""
 
     kind: Literal["model", "function", "gradient"]
     splices: tuple[tuple[int, int, Text], ...] = ()
@@ -34,7 +34,7 @@ class Adapter(Strict):
 
 
 class Surveyed(Strict):
-    """One problem as a task. `task` is the content of its task.yaml, `notes` what the import decided, in words."""
+    """Problem as a task. `task` is the content of its task.yaml, `notes` are the decisions of the import, in words."""
 
     task: dict[str, Any]
     adapter: Adapter
@@ -43,7 +43,7 @@ class Surveyed(Strict):
 
 
 class Audited(Strict):
-    """What the audit of a task in one dtype found."""
+    """Findings of the audit of a task in one dtype."""
 
     dtype: str = Field(max_length=20)
     cases: int = Field(ge=0)
@@ -56,7 +56,7 @@ class Audited(Strict):
 
 
 class Report(Strict):
-    """The answer of a child: one of the others, or why there is none."""
+    """Answer of a child: surveyed tasks or audits, or the error that prevented them."""
 
     error: Text = ""
     surveyed: tuple[Surveyed, ...] = ()
@@ -64,7 +64,7 @@ class Report(Strict):
 
 
 class Request(Strict):
-    """What a child is asked."""
+    """Request to a child: the problem or the task, and the work to do on it."""
 
     what: Literal["model", "function", "gradient", "definition", "audit"]
     name: TaskName
@@ -78,14 +78,14 @@ class Request(Strict):
 
     @property
     def digest(self) -> str:
-        """Of the problem and what it is called, however long its survey may take."""
+        """Digest of the problem and its names, however long its survey may take."""
         text = self.model_dump_json(exclude={"seconds", "forbidden"})
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 @dataclass(frozen=True)
 class Found:
-    """A foreign problem: where it came from, and what its survey is asked."""
+    """A foreign problem: where it came from, and the request for its survey."""
 
     place: str
     form: Form
@@ -94,17 +94,17 @@ class Found:
 
 @dataclass(frozen=True)
 class Unread:
-    """A foreign file that should hold a problem, and why nobody can tell which."""
+    """A foreign file that should hold a problem, and the reason why it is impossible to tell which."""
 
     place: str
     error: str
 
 
 class Imported(Strict):
-    """The content of an `imported.yaml`: where a task came from, and how kernels that were written for that call it.
+    """Content of an `imported.yaml`: where a task came from, and how kernels that were written for that suite call it.
 
-    `call`: for each of their arguments how and which: `value`, the position of one of the task's inputs; `tuple`, those
-    of several; `constant`, a value.
+    `call` tells for each of their arguments how and which: `value`, the position of one of the task's inputs; `tuple`,
+    the positions of several; `constant`, a value.
     """
 
     form: Form

@@ -1,4 +1,4 @@
-"""From measured sizes to an expression over axes: what a shape is at other sizes than those that were tried.
+"""Expressions over axes from measured sizes: the shape at other sizes than those that were tried.
 
 The first sample is the origin; others differ from it in one axis or in several. An expression is accepted only if it is
 right at all of them.
@@ -19,14 +19,14 @@ _CONSTANT = re.compile(r"(?<!/) [+-] \d+$")
 
 
 class Sample(NamedTuple):
-    """A number that was found with these sizes."""
+    """Number that was found with these sizes of the axes."""
 
     axes: Mapping[str, int]
     value: int
 
 
 def fit(samples: Sequence[Sample]) -> int | str | None:
-    """An expression that gives the value of every sample, as simple as there is one; None where none was found."""
+    """Return a simple expression that gives the value of every sample; None where none was found."""
     for expression in _candidates(samples):
         if len(str(expression)) <= _LONGEST and _is_right(expression, samples):
             return expression
@@ -51,7 +51,7 @@ def _candidates(samples: Sequence[Sample]) -> Iterator[int | str]:
 
 
 def _along(samples: Sequence[Sample], name: str) -> list[tuple[int, int]]:
-    """Size of one axis and value, where all other axes are the origin's."""
+    """Return the size of one axis and the value, for the samples where all other axes are the origin's."""
     origin = samples[0].axes
     return [
         (sample.axes[name], sample.value)
@@ -61,7 +61,7 @@ def _along(samples: Sequence[Sample], name: str) -> list[tuple[int, int]]:
 
 
 def _of_one(name: str, line: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """Straight lines, lines that are rounded down, and squares of these, perhaps with one more."""
+    """Yield straight lines, lines that are rounded down, and squares of these, perhaps plus one."""
     yield from _straight(name, line)
     yield from _rounded(name, line)
     for more in (0, 1):
@@ -85,7 +85,7 @@ def _linear(name: str, slope: int, constant: int) -> str:
 
 
 def _rounded(name: str, line: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """(p * size + q) // s, as windows that step over an image are counted."""
+    """Yield (p * size + q) // s, the form that counts windows which step over an image."""
     for divisor in range(2, _MOST_DIVISOR + 1):
         for slope in range(1, _MOST_SLOPE + 1):
             if math.gcd(slope, divisor) > 1 and slope > 1:
@@ -99,7 +99,7 @@ def _rounded(name: str, line: Sequence[tuple[int, int]]) -> Iterator[str]:
 
 
 def _squares(name: str, line: Sequence[tuple[int, int]], more: int) -> Iterator[str]:
-    """C * w * w, where w is a line."""
+    """Yield C * w * w + `more`, where w is a line."""
     common = math.gcd(*(y - more for _, y in line))
     for factor in (divisor for divisor in range(1, min(common, 4096) + 1) if common % divisor == 0):
         roots = [math.isqrt((y - more) // factor) if y > more else 0 for _, y in line]
@@ -117,12 +117,12 @@ def _lines(name: str, line: Sequence[tuple[int, int]]) -> Iterator[str]:
 
 
 def _factor(expression: str) -> str:
-    """In brackets, unless it is a name."""
+    """Put the expression in brackets, unless it is a name."""
     return expression if expression.isidentifier() else f"({expression})"
 
 
 def _products(moving: Mapping[str, Sequence[tuple[int, int]]], origin: Sample) -> Iterator[str]:
-    """A number times one expression for each axis, perhaps with one more."""
+    """Yield a number times one expression for each axis, perhaps plus one."""
     for more in (0, 1):
         parts, rest = [], origin.value - more
         for name, line in moving.items():
@@ -143,7 +143,7 @@ def _fits_line(expression: str, name: str, line: Sequence[tuple[int, int]]) -> b
 
 
 def _sums(moving: Mapping[str, Sequence[tuple[int, int]]], origin: Sample) -> Iterator[str]:
-    """One expression for each axis, added up."""
+    """Yield the sum of one expression for each axis."""
     parts: list[str] = []
     constant = origin.value
     rounded: list[tuple[int, str, list[tuple[int, int]]]] = []

@@ -22,7 +22,7 @@ Options = Mapping[str, Any]
 
 
 class _Called(Exception):
-    """Raised by what is injected, with the arguments."""
+    """Signal from the injected function, with the arguments of its call."""
 
     def __init__(self, arguments: Sequence[Any]) -> None:
         super().__init__("called")
@@ -30,7 +30,7 @@ class _Called(Exception):
 
 
 class FunctionProblem:
-    """func_forward.py with one configuration. The arguments are those that the model hands to an injected function."""
+    """Problem of func_forward.py with one configuration. The model hands its arguments to an injected function."""
 
     def __init__(self, source: str, inputs: Options, init: Options) -> None:
         self.namespace = execute(source)
@@ -40,16 +40,16 @@ class FunctionProblem:
         self.values = {name: value for name, value in known.items() if type(value) is int and value > 0}
 
     def promote(self, values: Mapping[str, int]) -> None:
-        """Every tensor that the function is given is an argument already."""
+        """Do nothing: every tensor that the function is given is an argument already."""
 
     def trace(self, values: Mapping[str, int], device: str) -> Trace:
-        """The arguments of the function, and how it is called."""
+        """Return the arguments of the function, and the way to call it."""
         arguments = self.forward_arguments(values, device)
         function = self.namespace[_FUNCTION]
         return Trace(arguments, {}, lambda: function(*(argument.value for argument in arguments)))
 
     def forward_arguments(self, values: Mapping[str, int], device: str) -> list[Argument]:
-        """Those of the forward function, with the roles that their tensors have in the model."""
+        """Return the arguments of the forward function, with the roles that their tensors have in the model."""
         make, maker = self.namespace["get_inputs"], self.namespace["Model"]
         with hasty():
             model = maker(**_accepted(maker.__init__, {**self._init, **values}))
@@ -78,7 +78,7 @@ class FunctionProblem:
 
 @dataclass(frozen=True)
 class Call:
-    """How the gradient function of somebody's is called: for each of its arguments how, and which.
+    """Call of a foreign gradient function: for each of its arguments how, and which.
 
     `value`: the number of one of ours; `tuple`: several of ours in one; `constant`: a value.
     """
@@ -87,7 +87,7 @@ class Call:
 
 
 class GradientProblem:
-    """func_backward.py with one configuration: what AutogradFunction.backward hands to an injected function."""
+    """Problem of func_backward.py with one configuration: AutogradFunction.backward calls an injected function."""
 
     def __init__(self, source: str, inputs: Options, init: Options) -> None:
         self._forward = FunctionProblem(source, inputs, init)
@@ -97,14 +97,14 @@ class GradientProblem:
         self.call = Call(())
 
     def promote(self, values: Mapping[str, int]) -> None:
-        """Nothing: see FunctionProblem."""
+        """Do nothing, for the same reason as FunctionProblem."""
 
     def forward_at(self, values: Mapping[str, int]) -> list[Argument]:
-        """The arguments of the forward function, without values."""
+        """Return the arguments of the forward function, without values."""
         return self._forward.forward_arguments(values, "meta")
 
     def trace(self, values: Mapping[str, int], device: str) -> Trace:
-        """The arguments of the gradient function, in its order, tuples taken apart."""
+        """Return the arguments of the gradient function, in its order, with tuples taken apart."""
         forward = self._forward.forward_arguments(values, device)
         context = _Context()
         with torch.no_grad():
@@ -134,7 +134,7 @@ class GradientProblem:
         raise TypeError("its AutogradFunction does not call the function that is injected")
 
     def _returned(self, context: _Context, upstream: Tensor) -> tuple[int, ...]:
-        """Which of the forward function's arguments each result of the gradient function belongs to."""
+        """Return for each result of the gradient function the forward function's argument that it belongs to."""
         for count in range(_MOST_GRADIENTS):
             marks = [object() for _ in range(max(1, count))]
             self._class.backward_fn = staticmethod(lambda *_, m=marks, c=count: tuple(m) if c else m[0])
@@ -149,7 +149,7 @@ class GradientProblem:
 
 
 class _Context(SimpleNamespace):
-    """As much of autograd's context as a forward and a backward pass use."""
+    """Part of autograd's context that a forward and a backward pass use."""
 
     saved_tensors: tuple[Any, ...] = ()
     needs_input_grad = (True,) * _MOST_GRADIENTS
@@ -159,7 +159,7 @@ class _Context(SimpleNamespace):
 
 
 def _described(asked: Sequence[Any], forward: Sequence[Argument], upstream: Tensor) -> tuple[list[Argument], Call]:
-    """Our arguments, and theirs in terms of ours."""
+    """Return our arguments, and the foreign function's arguments in terms of ours."""
     own = {id(argument.value): argument for argument in forward if isinstance(argument.value, Tensor)}
     numbers = {argument.name: argument for argument in forward if isinstance(argument.value, int | float)}
     arguments: list[Argument] = []
@@ -194,7 +194,7 @@ def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _accepted(function: Callable[..., Any], options: Options) -> dict[str, Any]:
-    """Those options that the function takes: a problem's own configurations name others at times."""
+    """Select the options that the function takes. A problem's configurations sometimes name others."""
     known = inspect.signature(function).parameters
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in known.values()):
         return dict(options)

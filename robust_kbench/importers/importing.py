@@ -1,4 +1,4 @@
-"""One problem after the other: survey it, write its task, audit that. What goes wrong with one is told, and no more."""
+"""Import of one problem after the other: survey, task, audit. An error is told, and costs no other problem."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from robust_kbench.schema.admission import Admission
 
 
 class _StoppedError(Exception):
-    """Nobody waits for this import any longer."""
+    """Error that ends an import for which no caller waits any longer."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one. `admission` is there if it was imported, else `error` says why not."""
+    """Outcome of one import. `admission` is there if the problem was imported, else `error` says why not."""
 
     place: str
     name: str
@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def is_admitted(self) -> bool:
-        """Whether it is a task."""
+        """True if the import was admitted as a task."""
         return self.admission is not None and self.admission.status == "admitted"
 
 
@@ -48,9 +48,9 @@ def import_all(
     jobs: int,
     progress: Progress = silent,
 ) -> Iterator[Outcome]:
-    """Import them in order, `jobs` at once. `seconds`: for the survey of each, and as many for its audit.
+    """Import the problems in order, `jobs` at once. `seconds`: for each survey, and as many for each audit.
 
-    Whoever ends the iteration early ends the surveys and audits that are going on.
+    A caller that ends the iteration early ends the surveys and audits that are going on.
     """
     stop = Event()
     one = partial(import_one, into=into, seconds=seconds, with_audit=with_audit, stop=stop)
@@ -65,7 +65,7 @@ def import_all(
 
 
 def import_one(found: Found, into: Path, *, seconds: int, with_audit: bool, stop: Event) -> list[Outcome]:
-    """Import one problem, which may become several tasks. What an earlier import has made of it stays."""
+    """Import one problem, which may become several tasks. Tasks that an earlier import has made of it stay."""
     if kept := list(_kept(found, into)):
         return kept
     request = found.request.model_copy(update={"seconds": float(seconds)})
@@ -84,7 +84,7 @@ def _names(name: str, count: int) -> list[str]:
 
 
 def _kept(found: Found, into: Path) -> Iterator[Outcome]:
-    """What the same problem has become before; nothing if some of it is missing, or was not audited to the end."""
+    """Yield the outcomes of an earlier import; nothing if some are missing, or were not audited to the end."""
     first = imported_at(into / found.request.name)
     names = _names(found.request.name, first.count) if first else []
     outcomes = []
@@ -128,7 +128,7 @@ def _import(
 
 
 def report(outcome: Outcome) -> Iterator[str]:
-    """What became of one problem, in words."""
+    """Yield lines that tell the outcome of one problem in words."""
     if outcome.admission is None:
         yield f"not imported  {outcome.place}: {outcome.error}"
         return
@@ -140,7 +140,7 @@ def report(outcome: Outcome) -> Iterator[str]:
 
 
 def summary(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    """How many were imported, how many of them are tasks, and which accept a non-answer."""
+    """Yield a summary: the numbers of imports and of admitted tasks, tasks that accept a non-answer, failed imports."""
     found = list(outcomes)
     imported = [each for each in found if each.admission is not None]
     admitted = [each for each in imported if each.is_admitted]

@@ -1,4 +1,4 @@
-"""How many terms a call sums up on the way to its results, and how many operations that takes."""
+"""Count of the terms that a call sums up on the way to its results, and of the operations that it takes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1, "addmv": 1, "addbmm": 1, "_int_mm": 0}
-"""Operators, and the position of the first factor."""
+"""Operators that multiply, and the position of the first factor."""
 _ALONG = (
     "softmax",
     "_softmax",
@@ -26,10 +26,10 @@ _ALONG = (
 
 
 class Work(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts while a call runs, on any device, `meta` included.
+    """Counter of sums and operations while a call runs, on any device, `meta` included.
 
-    `lengths`: one for each operator that sums, in order. `flops`: two for each product of a contraction, one for each
-    element that any other operator writes.
+    `lengths` has one entry for each operator that sums, in order. `flops` counts two for each product of a contraction.
+    Any other operator counts the elements of its largest argument or of its first output, whichever are more.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Work(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.flops = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """One operator."""
+        """Run one operator, and count its terms and operations."""
         result = function(*args, **(kwargs or {}))
         outputs = [tensor for tensor in (result if isinstance(result, tuple | list) else [result]) if _is_real(tensor)]
         if outputs:
@@ -57,7 +57,7 @@ def _is_real(value: Any) -> bool:
 
 
 def _length(name: str, args: Sequence[Any], kwargs: Any, outputs: Sequence[Tensor]) -> int | None:
-    """The terms of one sum; None of an operator that sums nothing."""
+    """Return the number of terms of one sum; None for an operator that sums nothing."""
     name = name.rstrip("_") if name not in _PRODUCTS else name
     tensors = [value for value in args if isinstance(value, Tensor)]
     if name in _PRODUCTS:
@@ -84,7 +84,7 @@ def _length(name: str, args: Sequence[Any], kwargs: Any, outputs: Sequence[Tenso
 
 
 def _of_convolution_backward(args: Sequence[Any]) -> int:
-    """The more of what a gradient of the input sums up, and one of the weights, at most."""
+    """Return the terms in a gradient of the input or in one of the weights, at most, whichever are more."""
     gradient, weight = args[0], args[2]
     window = int(math.prod(weight.shape[2:]))
     places = int(gradient.numel()) // max(1, int(gradient.shape[1]))
@@ -92,7 +92,7 @@ def _of_convolution_backward(args: Sequence[Any]) -> int:
 
 
 def _of_convolution(args: Sequence[Any]) -> int:
-    """Input channels of a group times the window; of a transposed one as many as one output can get."""
+    """Return input channels of a group times the window; if transposed, the most that one output can get."""
     weight, is_transposed = args[1], bool(args[6]) if len(args) > 6 else False
     window = int(math.prod(weight.shape[2:]))
     if not is_transposed:

@@ -1,4 +1,4 @@
-"""What a problem is like at one binding of its constants: shapes, bounds, work. Runs in the sandbox alone."""
+"""Measurement of a problem at one binding of its constants: shapes, bounds, work. Runs in the sandbox alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robust_kbench.importers.lengths import Work
 from robust_kbench.importers.problem import Argument, Problem, Trace
 
 _MOST_ELEMENTS = 1 << 23
-"""Of all tensors of a call that cannot be made on the meta device, where nothing is computed."""
+"""Most elements of a call on the processor, for problems that fail on the meta device, where nothing is computed."""
 
 Shape = tuple[int, ...]
 
@@ -35,16 +35,16 @@ class Measure:
 
     @property
     def inputs(self) -> dict[str, Shape]:
-        """All tensors that a kernel is given, but for random numbers."""
+        """Shapes of all tensors that a kernel is given, except random numbers."""
         return {**{name: shape for name, shape in self.arguments.items() if shape is not None}, **self.parameters}
 
     @property
     def elements(self) -> int:
-        """Of all inputs and outputs."""
+        """Number of elements of all inputs and outputs."""
         return sum(map(math.prod, (*self.inputs.values(), *self.outputs)))
 
     def is_like(self, other: Measure) -> bool:
-        """The same tensors of the same ranks."""
+        """Tell if both measures have the same tensors of the same ranks."""
         mine, others = self.inputs, other.inputs
         return (
             list(mine) == list(others)
@@ -55,18 +55,18 @@ class Measure:
 
 
 class Bench:
-    """Measures a problem; on the meta device, unless it cannot be called there."""
+    """Bench that measures a problem; on the meta device, unless it cannot be called there."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.device = "meta"
         self.error = ""
         self.seconds = 0.0
-        """Of the last call that worked."""
+        """Duration of the last call that worked."""
         self._known: dict[tuple[str, tuple[tuple[str, int], ...]], Measure | None] = {}
 
     def shapes(self, values: Mapping[str, int]) -> Measure | None:
-        """Without a call; None where it cannot be built."""
+        """Return the shapes without a call; None where the problem cannot be built."""
         try:
             return _described(self._problem.trace({**self._problem.values, **values}, "meta"))
         except Exception as error:
@@ -74,7 +74,7 @@ class Bench:
             return None
 
     def measure(self, values: Mapping[str, int]) -> Measure | None:
-        """With a call; None where it fails."""
+        """Measure the problem with a call; None where it fails."""
         key = self.device, tuple(sorted(values.items()))
         if key not in self._known:
             self._known[key] = self._measured(values)
@@ -97,7 +97,7 @@ class Bench:
             return None
 
     def real(self, values: Mapping[str, int]) -> Trace:
-        """With values, on the processor."""
+        """Build the problem with values, on the processor."""
         torch.manual_seed(0)
         return self._problem.trace({**self._problem.values, **values}, "cpu")
 

@@ -1,4 +1,4 @@
-"""A foreign problem at given sizes: what it is called with, its weights, what it returns. Runs in the sandbox alone."""
+"""A foreign problem at given sizes: arguments of its call, its weights, its results. Runs in the sandbox alone."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _RANDOM_TYPES = 2  # constructions whose tensors are compared
 
 
 class Refused(ValueError):
-    """A problem that cannot be a task. The words say what its author's code raised."""
+    """Error for a problem that cannot be a task. The words say what its author's code raised."""
 
 
 @dataclass
 class Argument:
-    """One positional argument of the call. `bound`: integers are drawn from [0, bound)."""
+    """Positional argument of the call. `bound`: integers are drawn from [0, bound)."""
 
     name: str
     value: Any
@@ -48,10 +48,10 @@ class Trace:
     call: Callable[[], Any]
     draws: list[Tensor] = field(default_factory=list)
     results: tuple[str, ...] = ()
-    """Names of what is returned, where it has any."""
+    """Names of the results, where they have any."""
 
     def run(self) -> list[Tensor]:
-        """Every tensor that it returns; `draws` are then the random numbers that it asked for."""
+        """Call the problem, and return every tensor of its result; `draws` are then the random numbers that it drew."""
         recorder = _Draws()
         with torch.no_grad(), recorder:
             result = list(tensors_of(self.call()))
@@ -60,36 +60,36 @@ class Trace:
 
 
 class Problem(Protocol):
-    """Anything that has integer constants and can be traced at other values of them."""
+    """Problem that has integer constants and can be traced at other values of them."""
 
     @property
     def values(self) -> Mapping[str, int]:
-        """Their names, and what they are where it comes from."""
+        """Names of the constants, and their values where the problem comes from."""
 
     def promote(self, values: Mapping[str, int]) -> None:
         """Look, at these values, for weights that are not declared as such."""
 
     def trace(self, values: Mapping[str, int], device: str) -> Trace:
-        """Build it with these constants. Raises whatever its author's code raises."""
+        """Build the problem with these constants. Raises any exception that its author's code raises."""
 
 
 class ModelProblem:
     """A file in KernelBench's form: Model, get_inputs and get_init_inputs."""
 
     def __init__(self, source: str, constants: source_constants.Constants | None = None) -> None:
-        """`constants`: those of the source that may be replaced; by default all that are found."""
+        """Take `constants` as those of the source that may be replaced; by default find them all."""
         self.source = source
         self.constants = constants or source_constants.find(source)
         self.values = {constant.name: constant.value for constant in self.constants.values}
         self.promoted: frozenset[str] = frozenset()
 
     def tied(self) -> ModelProblem | None:
-        """The same with constants of equal value as one: perhaps they cannot differ. None where none are equal."""
+        """Return the problem with equal constants as one: perhaps they cannot differ. None where none are equal."""
         constants = source_constants.tied(self.constants)
         return None if constants is None else ModelProblem(self.source, constants)
 
     def promote(self, values: Mapping[str, int]) -> None:
-        """Find, at these values, what else than parameters a model fills with random numbers: these are weights."""
+        """Find, at these values, other tensors than parameters that a model fills at random: these are weights."""
         self.promoted = frozenset(random_names(lambda: _others(self._model(values)[1])))
 
     def _model(self, values: Mapping[str, int]) -> tuple[dict[str, Any], Any]:
@@ -100,7 +100,7 @@ class ModelProblem:
             return namespace, namespace["Model"](*arguments)
 
     def trace(self, values: Mapping[str, int], device: str) -> Trace:
-        """The model is made on the processor, since some compute with their own tensors while they are made."""
+        """Build the model on the processor, since some models compute with their own tensors while they are made."""
         namespace, model = self._model(values)
         others = {name: tensor for name, tensor in _others(model) if name in self.promoted}
         parameters = {**dict(model.named_parameters()), **others}
@@ -115,14 +115,14 @@ class ModelProblem:
 
 
 def execute(text: str) -> dict[str, Any]:
-    """The names that a file defines."""
+    """Execute a file, and return the names that it defines."""
     module = types.ModuleType("problem")
     exec(compile(text, "problem.py", "exec"), module.__dict__)
     return module.__dict__
 
 
 def _others(model: Any) -> list[tuple[str, Tensor]]:
-    """Buffers, and plain tensors of modules, by their paths."""
+    """Return buffers, and plain tensors of modules, by their paths."""
     found = list(model.named_buffers())
     for path, module in model.named_modules():
         own = [(name, value) for name, value in vars(module).items() if isinstance(value, Tensor)]
@@ -139,7 +139,7 @@ def _move(model: Any, device: str) -> None:
 
 
 def _names(model: Any, count: int) -> list[str]:
-    """Names of the first arguments of forward; numbers where it has fewer."""
+    """Return the names of the first arguments of forward; numbers where it has fewer."""
     code = type(model).forward.__code__
     own = list(code.co_varnames[1 : code.co_argcount])
     return [own[place] if place < len(own) else f"x{place}" for place in range(count)]
@@ -147,14 +147,14 @@ def _names(model: Any, count: int) -> list[str]:
 
 @contextmanager
 def hasty() -> Iterator[None]:
-    """Large tensors are not filled with random numbers: only their shapes and means matter here."""
+    """Leave large tensors unfilled by random numbers: only their shapes and means matter here."""
     with _Hasty():
         yield
 
 
 class _Hasty(TorchFunctionMode):
     def __torch_function__(self, function: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """One call."""
+        """Call one function, unless it fills a large tensor."""
         kwargs = kwargs or {}
         target = args[0] if args else kwargs.get("tensor")
         if getattr(function, "__name__", "") in _FILLING and isinstance(target, Tensor) and target.numel() > _LARGE:
@@ -163,14 +163,14 @@ class _Hasty(TorchFunctionMode):
 
 
 class Bounds(TorchFunctionMode):
-    """Keeps what torch.randint was asked for."""
+    """Mode that keeps the bounds that torch.randint was asked for."""
 
     def __init__(self) -> None:
         super().__init__()
         self._seen: list[tuple[Tensor, int]] = []
 
     def __torch_function__(self, function: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """One call."""
+        """Call one function, and keep the bound if it is torch.randint."""
         result = function(*args, **(kwargs or {}))
         if function is torch.randint:
             numbers = [value for value in [*args, *(kwargs or {}).values()] if type(value) is int]
@@ -179,7 +179,7 @@ class Bounds(TorchFunctionMode):
         return result
 
     def of(self, value: Any) -> int | None:
-        """The bound of a tensor of integers; the largest that was asked for, where it is none of those seen."""
+        """Return the bound of an integer tensor; the largest bound of all if torch.randint did not return it."""
         if not isinstance(value, Tensor) or value.is_floating_point():
             return None
         exact = [bound for tensor, bound in self._seen if tensor is value]
@@ -187,14 +187,14 @@ class Bounds(TorchFunctionMode):
 
 
 class _Draws(TorchFunctionMode):
-    """Keeps the random numbers that a model draws."""
+    """Mode that keeps the random numbers that a model draws."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[Tensor] = []
 
     def __torch_function__(self, function: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """One call."""
+        """Call one function, and keep the result if it draws random numbers."""
         result = function(*args, **(kwargs or {}))
         if function in _DRAWING:
             self.seen.append(result)
@@ -202,7 +202,7 @@ class _Draws(TorchFunctionMode):
 
 
 def random_names(make: Callable[[], Sequence[tuple[str, Tensor]]]) -> set[str]:
-    """Which tensors differ when the same thing is made twice."""
+    """Return the names of the tensors that differ when the same thing is made twice."""
     made = []
     for seed in range(_RANDOM_TYPES):
         torch.manual_seed(seed)

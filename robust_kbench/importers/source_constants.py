@@ -1,6 +1,6 @@
-"""The integers of a problem's source that say how large things are, and the source with others in their places.
+"""Integers of a problem's source that say how large things are, and the source with others in their places.
 
-Runs in the sandbox alone: Python's parser is not let near foreign text elsewhere.
+Runs in the sandbox alone: Python's parser gets no foreign text elsewhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 _LEAST_LITERAL = 4
-"""Of integers that are written where inputs are made; smaller ones are ranks, colours and indices."""
+"""Least integer that counts where inputs are made; smaller ones are ranks, colours and indices."""
 _LARGEST = 1 << 40
 _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -25,7 +25,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class Splice(NamedTuple):
-    """Characters [start, end) of the source, and a format string of what may stand there instead."""
+    """Characters [start, end) of the source, and a format string of the text that may replace them."""
 
     start: int
     end: int
@@ -33,21 +33,21 @@ class Splice(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """An integer with a name, as the source has it."""
+    """Integer with a name, as the source has it."""
 
     name: str
     value: int
 
 
 class Constants(NamedTuple):
-    """Every integer that may be replaced, and where."""
+    """Integers that may be replaced, and their places in the source."""
 
     values: tuple[Constant, ...]
     splices: tuple[Splice, ...]
 
 
 def find(source: str) -> Constants:
-    """Integers that are assigned to names at the top of the file, and those that get_inputs makes inputs of."""
+    """Find integers that are assigned to names at the top of the file, and integers in calls within get_inputs."""
     tree = ast.parse(source)
     offsets = _Offsets(source)
     found = list(_assigned(tree))
@@ -61,7 +61,7 @@ def find(source: str) -> Constants:
 
 
 def tied(found: Constants) -> Constants | None:
-    """With constants of the same value, above one, as a single one; None where all differ."""
+    """Tie constants of the same value, above one, to a single one; None where all differ."""
     first: dict[int, str] = {}
     names = {name: first.setdefault(value, name) if value > 1 else name for name, value in found.values}
     if all(name == other for name, other in names.items()):
@@ -72,7 +72,7 @@ def tied(found: Constants) -> Constants | None:
 
 
 def spliced(source: str, splices: Sequence[tuple[int, int, str]], values: Mapping[str, int]) -> str:
-    """`source` with `values` where the splices are."""
+    """Return `source` with `values` in place of the splices."""
     parts, position = [], 0
     for start, end, text in splices:
         parts += [source[position:start], text.format_map(values)]
@@ -81,7 +81,7 @@ def spliced(source: str, splices: Sequence[tuple[int, int, str]], values: Mappin
 
 
 class _Offsets:
-    """From lines and bytes, in which a syntax tree counts, to characters of the whole text."""
+    """Converter from lines and bytes, in which a syntax tree counts, to characters of the whole text."""
 
     def __init__(self, source: str) -> None:
         lines = list(io.StringIO(source, newline=""))  # str.splitlines ends lines where Python's parser does not
@@ -89,7 +89,7 @@ class _Offsets:
         self._starts = [0, *itertools.accumulate(map(len, lines))]
 
     def of(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """First character and the one after the last."""
+        """Return the node's first character and the one after its last."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
@@ -112,7 +112,7 @@ def _assigned(tree: ast.Module) -> Iterator[_Found]:
 
 
 def _chained(statement: ast.Assign) -> Iterator[_Found]:
-    """`height = width = 64`: names of their own from now on."""
+    """Yield the names of `height = width = 64`, which are constants of their own from now on."""
     value = _integer(statement.value)
     names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
     if value is not None and len(names) == len(statement.targets):
@@ -133,7 +133,7 @@ def _named(target: ast.expr, value: ast.expr) -> Iterator[_Found]:
 
 
 def _integer(node: ast.expr) -> int | None:
-    """The value of an integer, or of arithmetic with nothing but integers."""
+    """Return the value of an integer, or of arithmetic with nothing but integers; None for anything else."""
     if isinstance(node, ast.Constant) and type(node.value) is int and 0 < node.value < _LARGEST:
         return node.value
     if not isinstance(node, ast.BinOp) or type(node.op) not in _OPERATORS:
@@ -146,7 +146,7 @@ def _integer(node: ast.expr) -> int | None:
 
 
 def _literals(tree: ast.Module) -> Iterator[tuple[int, ast.expr]]:
-    """Integers in calls within get_inputs, such as torch.rand(batch_size, 3, 224, 224)."""
+    """Yield integers in calls within get_inputs, such as torch.rand(batch_size, 3, 224, 224)."""
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == "get_inputs":
             arguments = [arg for node in ast.walk(statement) if isinstance(node, ast.Call) for arg in node.args]
@@ -158,7 +158,7 @@ def _literals(tree: ast.Module) -> Iterator[tuple[int, ast.expr]]:
 
 
 def _texts(found: Sequence[_Found]) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
-    """What to write where: a chained assignment becomes one for each name, and comes once."""
+    """Yield nodes and their new texts. A chained assignment becomes one for each name, and comes once."""
     seen: set[int] = set()
     for name, _, node in found:
         if isinstance(node, ast.Assign):

@@ -1,8 +1,8 @@
-"""Other suites' kernels as submissions. Nothing of them is executed here; a task that they belong to is imported first.
+"""Kernels of other suites as submissions. They are not executed here; a task that they belong to is imported first.
 
 A KernelBench `ModelNew` is called by a few lines of ours, through the task's own reference.py, which hands it the same
-weights as `Model`. A robust-kbench `.cu` is built as it is, or within a file that fills in what is no input of
-the task. A flashinfer-trace solution is a folder of its sources.
+weights as `Model`. A robust-kbench `.cu` is built as it is, or within a file that fills in the arguments
+which are no inputs of the task. A flashinfer-trace solution is a folder of its sources.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SAMPLE = re.compile(r"level_(\d+)_problem_(\d+)_sample_\w+")
 _KERNEL = {".cu": "cuda"}
 _DIRECTIONS = ("forward", "backward")
 _FLAGS = ("-O3", "--use_fast_math")
-"""With which robust-kbench compiles."""
+"""Flags with which robust-kbench compiles its kernels."""
 _PYTHON = {"python": "python", "pytorch": "python", "triton": "triton"}
 _CUDA = ("cuda", "cuda_cpp")
 _UNITS = (".cu", ".cpp", ".cc", ".cxx")
@@ -65,7 +65,7 @@ _ENTRY, _ENTRY_FILE = "kbench_entry", "kbench_entry.cu"
 
 @dataclass(frozen=True)
 class Written:
-    """One submission: where it came from, and its folder or why there is none."""
+    """Import of one submission: where it came from, and its folder or the reason why there is none."""
 
     place: str
     folder: Path | None = None
@@ -73,7 +73,7 @@ class Written:
 
 
 def import_submissions(form: Form, source: Path, into: Path, task: Path | None, only: str = "") -> Iterator[Written]:
-    """Every kernel of that form that `source` is or holds, for tasks below `into`, or for the one in folder `task`."""
+    """Import every kernel of that form in `source`, for tasks below `into`, or for the one in folder `task`."""
     tasks = _Tasks(into, form, task)
     files = [source] if is_file(source) else [path for path in files_below(source) if is_file(path)]
     for path in files:
@@ -85,7 +85,7 @@ def import_submissions(form: Form, source: Path, into: Path, task: Path | None, 
 
 
 class _Tasks:
-    """Imported tasks, by what their own suites call them."""
+    """Imported tasks, by their titles in their own suites."""
 
     def __init__(self, into: Path, form: Form, only: Path | None) -> None:
         if only is not None and not (only / IMPORTED_FILE).is_file():
@@ -95,11 +95,11 @@ class _Tasks:
         self._known = [(folder, how) for folder in folders if (how := imported_at(folder)) and how.form == form]
 
     def of(self, title: str) -> list[tuple[Path, Imported]]:
-        """Those of this title; where one was given, that one."""
+        """Return the tasks of this title; where one task was given, that one."""
         return self._known if self.is_given else [each for each in self._known if each[1].title == title]
 
     def numbered(self, level: str, number: int) -> list[tuple[Path, Imported]]:
-        """KernelBench's by level and number."""
+        """Return KernelBench's tasks of this level and number; where one task was given, that one."""
         if self.is_given:
             return self._known
         start = f"p{number:03d}_"
@@ -107,7 +107,7 @@ class _Tasks:
 
 
 def _models(path: Path, tasks: _Tasks, into: Path) -> Iterator[Written]:
-    """A file with a ModelNew; which problem it solves, its name says, as KernelBench's own runs name them."""
+    """Import a file with a ModelNew. The file's name says which problem it solves, as in KernelBench's own runs."""
     if path.suffix != ".py" or not _NEW.search(text := _text(path)):
         return
     sample = _SAMPLE.search(path.stem)
@@ -123,7 +123,7 @@ def _models(path: Path, tasks: _Tasks, into: Path) -> Iterator[Written]:
 
 
 def _extensions(path: Path, tasks: _Tasks, into: Path) -> Iterator[Written]:
-    """`layernorm/forward/kernel.cu` or `layernorm/forward.cu`."""
+    """Import a kernel such as `layernorm/forward/kernel.cu` or `layernorm/forward.cu`."""
     if path.suffix not in _KERNEL:
         return
     by_file = path.stem in _DIRECTIONS
@@ -160,7 +160,7 @@ def _extension(
 
 
 def _is_main(unit: str) -> tuple[bool, str]:
-    """Device code first, so that what calls it finds it declared."""
+    """Return a sort key that puts device code first, so that its callers find it declared."""
     return not unit.endswith(".cu"), unit
 
 
@@ -186,7 +186,7 @@ def _constant(value: Any) -> str:
 
 
 def _solutions(path: Path, tasks: _Tasks, into: Path) -> Iterator[Written]:
-    """A JSON file with a solution."""
+    """Import a JSON file with a solution of flashinfer-trace."""
     data = read_json(path) if path.suffix == ".json" else None
     if not isinstance(data, dict) or not {"definition", "spec", "sources"} <= set(data):
         return
@@ -224,14 +224,14 @@ def _solution(path: Path, folder: Path, into: Path, how: Imported, solution: Sol
 
 
 def _plain(name: str) -> str:
-    """Spell the path of a file as a folder has it: `./a//b` as a/b. One that leads elsewhere stays as it is."""
+    """Spell a file's path as a folder has it: `./a//b` as a/b. A path that leads elsewhere stays as it is."""
     return str(PurePosixPath(name))
 
 
 def _write(
     path: Path, task: Path, into: Path, name: str, header: Mapping[str, Any], sources: Mapping[str, str]
 ) -> Written:
-    """Check everything as a submission is checked, then write it. What is wrong is told, not raised."""
+    """Check everything as a submission is checked, then write it. An error is told in the result, not raised."""
     title = f"{task.parent.name}/{task.name}"
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:80]
     folder = into / FOLDER / task.parent.name / task.name / name
@@ -262,7 +262,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write a submission, all of it or nothing. Raises what reading it does, OSError and ValueError."""
+    """Write a submission, all of it or nothing. Raises the errors of reading it, OSError and ValueError."""
     try:
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -282,7 +282,7 @@ def _header_text(header: Mapping[str, Any]) -> str:
 
 
 def _text(path: Path) -> str:
-    """Of a file, or nothing where it is none that could be a kernel."""
+    """Return the text of a file; empty where the file cannot be a kernel."""
     try:
         return read_source(path)
     except SpecError:
@@ -290,7 +290,7 @@ def _text(path: Path) -> str:
 
 
 def told(written: Sequence[Written]) -> Iterator[str]:
-    """What became of them, in words."""
+    """Yield a line for each submission: its folder, or the reason why there is none."""
     for each in written:
         if each.folder is None:
             yield f"not imported  {printable(each.place)}: {each.error}"

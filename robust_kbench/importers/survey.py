@@ -1,4 +1,4 @@
-"""From a problem that can be traced to a task: axes, inputs, outputs, sizes, cost. Runs in the sandbox alone."""
+"""Survey that turns a traceable problem into a task: axes, inputs, outputs, sizes, cost. Runs in the sandbox alone."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from robust_kbench.importers.problem import Argument, Problem, Refused, Trace
 from robust_kbench.schema import arithmetic
 
 LAYOUTS = ["contiguous"]
-"""Whoever wrote a kernel for another suite was promised that inputs are dense."""
+"""Layouts of inputs: kernels for another suite were written under the promise that inputs are dense."""
 _CPU_BYTES, _CPU_FLOPS = 32 << 20, 1 << 30
 _MOST_ELEMENTS = 1 << 28
-"""Of the smallest call that works: it is made in float64, several times over."""
+"""Most elements of the smallest call that works: it is made in float64, several times over."""
 _ONES_SPREAD, _BIAS_SPREAD = 36, 4
 _USUAL = 4.0
 _ITEMSIZE = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "uint8": 1}
@@ -31,15 +31,15 @@ _ITEMSIZE = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "
 
 @dataclass
 class Draft:
-    """A task that is being written, and what its reference has to know."""
+    """Task that is being written, and the names that its reference has to know."""
 
     task: dict[str, Any]
     adapter: Adapter
     space: Space
     axes: Mapping[str, str]
-    """Constants of the problem -> axes."""
+    """Constants of the problem -> axes of the task."""
     weights: Mapping[str, str]
-    """Inputs -> parameters of the model."""
+    """Inputs of the task -> parameters of the model."""
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
@@ -56,12 +56,12 @@ class Survey:
 
     @property
     def origin(self) -> dict[str, int]:
-        """A small binding of all constants."""
+        """A small binding of all constants of the problem."""
         return {**self._problem.values, **self.space.origin}
 
     @property
     def neighbours(self) -> list[dict[str, int]]:
-        """Bindings that differ from it in one axis each."""
+        """Bindings that differ from the origin in one axis each."""
         return [
             {**self.origin, name: next(size for size in found.sizes if size > self.space.origin[name])}
             for name, found in self.space.ranges.items()
@@ -70,20 +70,20 @@ class Survey:
 
     @property
     def argument_names(self) -> list[str]:
-        """As the problem has them."""
+        """Names of the arguments, as the problem has them."""
         return [argument.name for argument in self._trace.arguments]
 
     def input_shapes(self, binding: Mapping[str, int]) -> Mapping[str, Shape]:
-        """Of all tensors that are inputs, at a binding that works."""
+        """Return the shapes of all tensors that are inputs, at a binding that works; empty at any other."""
         found = self._bench.shapes(binding)
         return {} if found is None else found.inputs
 
     def place(self, tensor: str, draft: Draft) -> int:
-        """The position of an input among those of the task."""
+        """Return the position of an input among the inputs of the task."""
         return int(draft.adapter.arguments[self.argument_names.index(tensor)][1])  # type: ignore[arg-type]
 
     def draft(self, adapter: Adapter, *, summary: str, origin: str, without: Collection[str] = ()) -> Draft:
-        """The task. Parameters that it is `without` are left to the model, unless they alone tell an axis."""
+        """Draft the task. Parameters in `without` are left to the model, unless they alone tell an axis."""
         if any(self.space.place_of(axis, without) is None for axis in self.space.ranges):
             without = ()
         return _Writer(self._problem, self._trace, self.space, without).write(adapter, summary, origin)
@@ -203,7 +203,7 @@ class _Writer:
         return found if dtype == self._real else {**found, "dtype": dtype}
 
     def _results(self) -> tuple[str, ...]:
-        """Dtypes of results that do not have the arguments'; none where all have."""
+        """Return the dtypes of results that differ from the arguments' dtype; empty where none differ."""
         own = tuple(self._space.measure.output_dtypes)
         reals = tuple(dtype if dtype != self._real and dtype.startswith(("float", "bfloat")) else "" for dtype in own)
         return reals if any(reals) else ()
@@ -229,7 +229,7 @@ class _Writer:
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """`expression` over the problem's constants as one over our axes."""
+    """Rewrite `expression` over the problem's constants as one over our axes."""
     if isinstance(expression, int):
         return expression
     return re.sub(r"[A-Za-z_]\w*", lambda match: names.get(match[0], match[0]), expression)
@@ -257,7 +257,7 @@ def _axis(found: Range) -> dict[str, Any]:
 
 
 def _scalar(value: float, size: Expression) -> dict[str, Any]:
-    """A number: integers are what they are, since they may be sizes; others are drawn from around it."""
+    """Describe a number: an integer keeps its value, since it may be a size; others are drawn from around it."""
     if isinstance(value, int):
         return {"dtype": "int64", "role": "scalar", "value": size}
     around = {"between": sorted((value / 2, value * 2))} if value and math.isfinite(value) else {}
@@ -265,7 +265,7 @@ def _scalar(value: float, size: Expression) -> dict[str, Any]:
 
 
 def _scale(tensor: Tensor, sizes: Sequence[Expression]) -> dict[str, Any]:
-    """How values of a weight are drawn: as large as its own are, but never all alike."""
+    """Return the way to draw values of a weight: as large as its own values are, but never all alike."""
     fan_in = _product(sizes[1:])
     usual = 1.0 / math.sqrt(max(1, math.prod(tensor.shape[1:])))
     if tensor.is_meta or tensor.numel() > 1 << 18 or not tensor.numel():
@@ -284,7 +284,7 @@ def _scale(tensor: Tensor, sizes: Sequence[Expression]) -> dict[str, Any]:
 
 
 def _structure(value: Any) -> str:
-    """What is zero, or the same twice, in a matrix that a problem makes for itself."""
+    """Name the structure of a matrix that a problem makes for itself: parts that are zero, or the same twice."""
     if not isinstance(value, Tensor):
         return "value"
     if value.dtype == torch.bool:
@@ -307,7 +307,7 @@ def _product(sizes: Sequence[Expression]) -> Expression:
 
 
 def _total(shapes: Any) -> Expression:
-    """Elements of all tensors together; of many alike, a multiple."""
+    """Return the elements of all tensors together; of many alike, a multiple. A long sum is cut to a lower bound."""
     counted: dict[str, int] = {}
     constant = 0
     for sizes in shapes:
@@ -330,7 +330,7 @@ def _bracketed(expression: Expression) -> str:
 
 
 def _small_enough(task: Mapping[str, Any], own: Mapping[str, int], range_of: Any) -> dict[str, int]:
-    """The problem's own sizes, halved until a processor can do them in milliseconds."""
+    """Halve the problem's own sizes until a processor can do them in milliseconds."""
     sizes = dict(own)
     while True:
         known = {**sizes, "itemsize": 4}
@@ -345,6 +345,6 @@ def _small_enough(task: Mapping[str, Any], own: Mapping[str, int], range_of: Any
 
 
 def _half(size: int, found: Range) -> int | None:
-    """About a half of it that the axis admits; None where there is none."""
+    """Return about a half of `size` that the axis admits; None where there is none."""
     half = size // 2 // found.multiple_of * found.multiple_of
     return half if half in found.sizes and half < size else None

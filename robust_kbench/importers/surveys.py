@@ -1,4 +1,4 @@
-"""One survey for each kind of problem. Runs in the sandbox alone."""
+"""Surveys of problems, one for each kind of problem. Runs in the sandbox alone."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _MOST_TIMED = 4
 
 
 def surveyed(request: Request, deadline: float) -> tuple[Surveyed, ...]:
-    """The tasks that a problem becomes. Raises whatever the problem raises, and Refused where it does not run."""
+    """Return the tasks that a problem becomes. Raises any error of the problem, and Refused where it does not run."""
     return tuple(_SURVEYS[request.what](request, deadline))
 
 
 def _survey(
     problem: Problem, adapter: Adapter, request: Request, deadline: float, finish: Callable[[Survey, Draft], None]
 ) -> Surveyed:
-    """`finish` completes a draft with what only its kind of problem knows."""
+    """Survey a problem. `finish` completes a draft with the knowledge that its kind of problem has."""
     survey = Survey(problem)
     how: dict[str, Any] = {"summary": request.summary, "origin": request.origin}
     draft = survey.draft(adapter, **how)
@@ -57,7 +57,7 @@ def _survey(
 
 
 def _raise_sizes(task: dict[str, Any], least: Mapping[str, int]) -> list[str]:
-    """Axes begin where the op is well-conditioned, and so do the sizes that a processor is timed at."""
+    """Let axes, and the sizes timed on a processor, begin where the op is well-conditioned. Return notes on that."""
     raised = {name: size for name, size in least.items() if size > task["axes"][name].get("low", size)}
     for name, size in raised.items():
         task["axes"][name] = {**task["axes"][name], "low": size}
@@ -73,7 +73,7 @@ def _try(draft: Draft, request: Request, deadline: float) -> Trying:
 
 
 def _nothing(survey: Survey, draft: Draft) -> None:
-    """Of a problem that is finished."""
+    """Leave the draft as it is: the problem's kind has nothing to add."""
 
 
 def _model(request: Request, deadline: float) -> list[Surveyed]:
@@ -111,10 +111,10 @@ def _gradient(request: Request, deadline: float) -> list[Surveyed]:
 
 
 def _forms(request: Request, deadline: float, make: Callable[..., tuple[Problem, Adapter, Any]]) -> list[Surveyed]:
-    """A task for each configuration that differs from the earlier ones in more than sizes; those are timed, too.
+    """Return a task for each configuration that differs from the earlier ones in more than sizes.
 
-    One that does not run costs no other, and none may take the time of those behind it. Raises what the last one raised
-    where none runs.
+    Configurations that differ in sizes alone are timed, too. A configuration that does not run costs no other, and none
+    may take the time of the configurations behind it. If none runs, the error of the last one is raised.
     """
     left = [(dict(inputs), dict(init)) for inputs, init in request.options["configurations"]]
     found: list[Surveyed] = []
@@ -143,7 +143,7 @@ def _forms(request: Request, deadline: float, make: Callable[..., tuple[Problem,
 def _form(
     request: Request, deadline: float, problem: Problem, adapter: Adapter, finish: Callable[[Survey, Draft], None]
 ) -> tuple[Surveyed, Mapping[str, str]]:
-    """One configuration as a task, and its axes."""
+    """Survey one configuration as a task, and return its axes, too."""
     known: dict[str, Mapping[str, str]] = {}
 
     def complete(survey: Survey, draft: Draft) -> None:
@@ -154,13 +154,13 @@ def _form(
 
 
 def _how(configuration: Sequence[Mapping[str, Any]], axes: Any) -> str:
-    """What is not a size, and not the name of a way to draw weights."""
+    """Return the values of a configuration, without sizes and names of ways to draw weights."""
     merged = {name: value for part in configuration for name, value in part.items()}
     return repr(sorted((n, v) for n, v in merged.items() if n not in axes and not isinstance(v, str)))
 
 
 def _timed(result: Surveyed, axes: Mapping[str, str], configurations: Sequence[Any]) -> Surveyed:
-    """With the sizes of all configurations, and axes that reach as far."""
+    """Add the sizes of all configurations to the timed ones, and extend the axes as far."""
     task = dict(result.task)
     (first,) = task["timed"]["cuda"]
     bindings = [first]
@@ -178,7 +178,7 @@ def _timed(result: Surveyed, axes: Mapping[str, str], configurations: Sequence[A
 
 
 def _reaching(axis: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
-    """Whoever times a small size has it checked, too, though it may be one that was found ill-conditioned."""
+    """Extend the axis to the timed sizes: they are checked, too, though one may have been found ill-conditioned."""
     return {**axis, "low": min(axis["low"], *sizes), "high": max(axis["high"], *sizes)}
 
 
@@ -187,7 +187,7 @@ def _step(axis: Mapping[str, Any]) -> int:
 
 
 def _backward(problem: GradientProblem, survey: Survey, draft: Draft) -> Adapter:
-    """Of a gradient: the forward function's arguments in terms of those of the backward pass."""
+    """Return the adapter of a gradient: the forward function's arguments in terms of the backward pass's."""
     ours = {name: how for name, how in zip(survey.argument_names, draft.adapter.arguments, strict=True)}
     forward: list[tuple[str, Any]] = []
     for argument in problem.forward_at(survey.origin):
@@ -208,7 +208,7 @@ def _backward(problem: GradientProblem, survey: Survey, draft: Draft) -> Adapter
 
 
 def _shape_of(problem: GradientProblem, survey: Survey, draft: Draft, name: str) -> list[Any]:
-    """Of a tensor that the backward pass is not given: a number, or the place of a dimension that is always as long."""
+    """Return the sizes of a tensor that the backward pass lacks: numbers, or places of dimensions equally long."""
     bindings = [survey.origin, *survey.neighbours]
     columns = []
     for binding in bindings:

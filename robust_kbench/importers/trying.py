@@ -1,4 +1,4 @@
-"""A drafted task, tried with values: is it random, what has no influence, on which values is it well-conditioned?
+"""Trial of a drafted task: is it random, which weights have no influence, on which values is it well-conditioned?
 
 Runs in the sandbox alone.
 """
@@ -28,10 +28,12 @@ CANDIDATES: tuple[Distribution, ...] = (
     "normal", "uniform", "lognormal", "integers", "large", "small", "sparse", "needles", "uneven",
 )  # fmt: skip
 _CONTINUOUS: tuple[Distribution, ...] = ("normal", "lognormal")
-"""Where an output is an index: of other values some are equal."""
+"""Distributions where an output is an index: of other distributions some values are equal."""
 _CALM, _TOLERABLE = 0.5, 0.9
-"""Errors of honest arithmetic, in units of their limits, on values, and at sizes, that are kept. Of halves the rounding
-of a result alone may be more than half of a limit."""
+"""Limits for errors of honest arithmetic, in units of the rule's limits: on values, and at sizes, that are kept.
+
+For halves the rounding of a result alone may be more than half of a limit.
+"""
 _NO_INFLUENCE = 1e-11
 _EXPLAINED = 6.0
 _ENLARGED = (4, 16)
@@ -39,7 +41,7 @@ _SEEDS, _MORE_SEEDS = (1, 2), (1, 2, 3, 4)
 
 
 class Trying:
-    """One drafted task with the reference that it will have."""
+    """Trial of one drafted task with the reference that it will have."""
 
     def __init__(self, draft: Draft, source: str, name: str, seconds: float) -> None:
         spec = parse(Task, {**draft.task, "name": name}, "task.yaml")
@@ -51,14 +53,14 @@ class Trying:
         self._cases = [Case(axes=origin, dtype=spec.dtypes[0], seed=seed) for seed in _SEEDS]
 
     def faults(self) -> Iterator[str]:
-        """What makes it no task at all."""
+        """Yield the reasons why the draft is no task at all."""
         inputs = make_inputs(self._task.spec, self._cases[0])
         first, second = self._reference.native(inputs), self._reference.native(inputs)
         if any(not _same(first[name], second[name]) for name in first):
             yield "two calls with the same values give different answers: it draws random numbers, or keeps a state"
 
     def without_influence(self) -> list[str]:
-        """Parameters whose values change nothing in float64: no kernel has to read them."""
+        """List parameters whose values change nothing in float64: no kernel has to read them."""
         if not any(spec.role == "parameter" for spec in self._task.spec.inputs.values()):
             return []
         found = [self._sizes_of_gradients(case) for case in self._cases]
@@ -75,7 +77,7 @@ class Trying:
         return [name for name in self._task.spec.inputs if name in weak]
 
     def _sizes_of_gradients(self, case: Case) -> dict[str, float]:
-        """Of every input, how much the answer changes relative to itself; empty where no output has a gradient."""
+        """Return for every input the relative change of the answer; empty where no output has a gradient."""
         values = make_inputs(self._task.spec, case).values
         torch.manual_seed(case.seed)
         try:
@@ -99,7 +101,7 @@ class Trying:
         return {name: 0.0 if g is None else float(g.norm() * leaf.detach().norm()) / scale for (name, leaf), g in pairs}
 
     def _sizes_of_changes(self, case: Case) -> dict[str, float]:
-        """The same of a reference that cannot be differentiated: each input in turn is drawn anew."""
+        """Return the same for a reference that cannot be differentiated: each input in turn is drawn anew."""
         values = make_inputs(self._task.spec, case).values
         others = make_inputs(self._task.spec, case.model_copy(update={"seed": case.seed + len(_SEEDS)})).values
         answer = self._reference.exact(Inputs(values))
@@ -111,7 +113,7 @@ class Trying:
         return sizes
 
     def enlarge(self) -> None:
-        """Go on at a larger size of one axis where honest arithmetic fails at the first ones, but not there.
+        """Go on at a larger size of one axis where honest arithmetic fails at the first sizes, but not there.
 
         The smallest sizes that a problem admits may leave a normalisation two numbers, whose signs are its answer.
         """
@@ -127,9 +129,9 @@ class Trying:
                     return
 
     def least_sizes(self) -> dict[str, int]:
-        """For every axis a size from which on honest arithmetic stays within the rule: its own least one, as a rule.
+        """Find for every axis a size from which on honest arithmetic stays within the rule; mostly its own least one.
 
-        A normalisation of two numbers, or of as many as a mean leaves, answers with their signs. None is larger than
+        A normalisation of two numbers, or of as many as a mean leaves, answers with their signs. No size is larger than
         the problem's own, which will be timed.
         """
         origin, most = self._cases[0].axes, self._most
@@ -146,12 +148,12 @@ class Trying:
 
     @property
     def _most(self) -> dict[str, int]:
-        """The origin, or the problem's own size where that is smaller."""
+        """Sizes of the origin, or the problem's own sizes where they are smaller."""
         (own,) = self._task.spec.timed["cuda"]
         return {name: min(size, own[name]) for name, size in self._cases[0].axes.items()}
 
     def _next(self, found: Mapping[str, int]) -> dict[str, int]:
-        """With one axis larger, if that is enough, and else with all."""
+        """Return `found` with one axis larger, if that is enough, and else with all axes larger."""
         larger = {name: self._larger(name, size) for name, size in found.items()}
         for name in sorted(found, key=lambda each: -self._cases[0].axes[each]):
             if larger[name] > found[name] and not self._fails({**found, name: larger[name]}):
@@ -159,7 +161,7 @@ class Trying:
         return larger
 
     def _larger(self, axis: str, size: int) -> int:
-        """About twice as much that the axis admits, within bounds."""
+        """Return about twice `size` that the axis admits, within bounds."""
         most = self._most[axis]
         return next((each for each in self._task.spec.axes[axis].sizes() if 2 * size <= each <= most), most)
 
@@ -171,7 +173,7 @@ class Trying:
             return True
 
     def distributions(self) -> tuple[list[Distribution], list[str]]:
-        """Those on which honest arithmetic stays well within the rule; and of the others, why not."""
+        """Return distributions on which honest arithmetic stays well within the rule, and reasons against others."""
         exact = any(self._task.spec.comparison_of(output) == "exact" for output in self._task.spec.outputs.values())
         kept: list[Distribution] = []
         words = []
@@ -204,7 +206,7 @@ class Trying:
         return None
 
     def _own_error(self, case: Case, exact: Mapping[str, Tensor], native: Mapping[str, Tensor]) -> float:
-        """PyTorch's, in units of a unit roundoff and the root of the terms: what the audit asks, too."""
+        """Return PyTorch's error, in units of a unit roundoff and the root of the terms, as in the audit."""
         worst = 0.0
         for name, spec in self._task.spec.outputs.items():
             if not native[name].is_floating_point() or not native[name].numel():
@@ -221,7 +223,7 @@ class Trying:
     def _honest(
         self, inputs: Inputs, exact: Mapping[str, Tensor], native: Mapping[str, Tensor]
     ) -> Iterator[dict[str, Tensor]]:
-        """Answers of other right ways to compute: rounded once, other kernels, inputs a rounding away."""
+        """Yield answers of other right ways to compute: rounded once, other kernels, inputs a rounding away."""
         yield {name: tensor.to(native[name].dtype) for name, tensor in exact.items()}
         # Without the libraries' own convolutions, of which one goes through a transform that loses digits.
         with torch.backends.mkldnn.flags(enabled=False), torch.backends.nnpack.flags(enabled=False):
@@ -231,7 +233,7 @@ class Trying:
 
 
 def _moved(value: Any) -> Any:
-    """In float64, about half a unit in the last place of float32 away: honest kernels for halves compute in that."""
+    """Move a value in float64 by about half a unit of float32's last place: honest kernels for halves use float32."""
     if not isinstance(value, Tensor) or not value.is_floating_point():
         return value
     step = min(torch.finfo(value.dtype).eps, torch.finfo(torch.float32).eps) / 4

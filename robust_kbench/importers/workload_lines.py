@@ -1,4 +1,4 @@
-"""Workloads of flashinfer-trace: lines of JSON. One that cannot be read is told with its place, and costs no other."""
+"""Workloads of flashinfer-trace: lines of JSON. A broken line is told with its place, and costs no other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robust_kbench.schema.documents import parse
 _MOST_WORKLOADS = 4096
 _MOST_LINES = 10_000  # of a file, which has at most a mebibyte
 _MOST_TOLD = 20
-"""Lines of a file. A file of something else may have thousands that are none of ours."""
+"""Most lines of a file that are told. A file of something else may have thousands that are none of ours."""
 _NAMED = re.compile(r'"definition"\s*:\s*"([^"\\]{1,300})"')
 
 
@@ -27,9 +27,9 @@ _NAMED = re.compile(r'"definition"\s*:\s*"([^"\\]{1,300})"')
 class _Line:
     path: Path
     number: int
-    """From one; 0 stands for the whole file."""
+    """Number of the line from one; 0 stands for the whole file."""
     definition: str | None
-    """Which it names, also if it is broken otherwise."""
+    """Definition that the line names, also if the line is broken otherwise."""
     data: Any = None
     error: str = ""
 
@@ -39,9 +39,9 @@ class _Line:
 
 
 class WorkloadLines:
-    """The workloads below a folder. A line that cannot be read is added to `unread`, once.
+    """Workloads below a folder. A line that cannot be read is added to `unread`, once.
 
-    Raises SpecError for it where `unread` is None.
+    Raises SpecError for such a line where `unread` is None.
     """
 
     def __init__(self, root: Path, unread: list[Unread] | None) -> None:
@@ -53,7 +53,7 @@ class WorkloadLines:
         self._told_of: Counter[Path] = Counter()
 
     def of(self, path: Path, definition: Definition) -> list[Workload]:
-        """Workloads of the definition in file `path`: of the lines beside it, else of all lines that name it."""
+        """Return the workloads of the definition in file `path`: from lines beside it, else from all that name it."""
         beside = [each for each in sorted(path.parent.glob("*.jsonl")) if is_file(each)]
         if beside:
             lines = [line for file in beside for line in self._lines(file)]
@@ -63,9 +63,9 @@ class WorkloadLines:
         return list(islice(self._workloads(own, definition), _MOST_WORKLOADS))
 
     def finish(self, only: str) -> None:
-        """Tell the lines that are no definition's, of files in whose path `only` is found, and how many were not told.
+        """Tell the lines with errors, of files in whose path `only` is found, and how many were not told.
 
-        Of these the definition that they name may not have been asked for.
+        The definition that such a line names may not have been asked for.
         """
         for path, lines in self._files.items():
             for line in lines if re.search(only, str(path)) else []:
@@ -83,7 +83,7 @@ class WorkloadLines:
                 self._tell(line, f"workload of {definition.name}: {error}")
 
     def _workload(self, line: _Line, definition: Definition) -> Workload:
-        """Parsed once, however many definitions it may belong to. Raises SpecError, without the line's place."""
+        """Parse a line once, however many definitions it may belong to. Raises SpecError, without the line's place."""
         if line.place not in self._works:
             self._works[line.place] = _parsed_work(line)
         work = self._works[line.place]
@@ -110,7 +110,7 @@ class WorkloadLines:
         return self._files[path]
 
     def _elsewhere(self) -> dict[str, list[_Line]]:
-        """All lines by the definition that they name. Those that name none are their file's, as datasets name them."""
+        """Return all lines by the definition that they name. If they name none, their file does, as in datasets."""
         if self._by_definition is None:
             self._by_definition = {}
             for path in files_below(self._root, "*.jsonl"):
@@ -154,7 +154,7 @@ def _parsed(path: Path, number: int, line: bytes) -> _Line:
 
 
 def _parsed_work(line: _Line) -> Workload | str:
-    """Parse a line; the error in words if it cannot be parsed."""
+    """Parse a line; return the error in words if it cannot be parsed."""
     if line.error:
         return line.error
     try:

@@ -1,4 +1,4 @@
-"""The text of an imported task's files."""
+"""Texts of an imported task's files, and the import's record beside them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDTH = 116
 
 
 def reference_text(source: str, adapter: Adapter, title: str) -> str:
-    """A reference.py that needs nothing beside it: the adapter's module with these constants, `source` among them."""
+    """Return a reference.py that needs nothing beside it: the adapter's module with these constants and `source`."""
     shared = _Module.read("exact")
     module = _Module.read(adapter.kind)
     imports = [*shared.imports, *module.imports]
@@ -31,14 +31,14 @@ def reference_text(source: str, adapter: Adapter, title: str) -> str:
 
 
 class _Module(NamedTuple):
-    """A module of adapters, taken apart."""
+    """Module of adapters, taken apart into its imports and its body."""
 
     imports: tuple[str, ...]
     body: str
 
     @classmethod
     def read(cls, name: str) -> _Module:
-        """Without its docstring, constants, and imports of its like."""
+        """Read a module without its docstring, constants, and imports of robust_kbench."""
         text = (_ADAPTERS / f"{name}.py").read_text(encoding="utf-8")
         head, begin, rest = text.partition(_BEGIN)
         body = rest.partition(_END)[2] if begin else text.partition("import TorchFunctionMode\n")[2]
@@ -48,7 +48,7 @@ class _Module(NamedTuple):
 
 
 def _merged(lines: Sequence[str]) -> list[str]:
-    """One line for each module, plain imports first, as a formatter would have it."""
+    """Merge imports into one line for each module, plain imports first, as a formatter would have it."""
     names: dict[str, set[str]] = {}
     for line in lines:
         module, _, imported = line.removeprefix("from ").partition(" import ")
@@ -60,7 +60,7 @@ def _merged(lines: Sequence[str]) -> list[str]:
 
 
 def _grouped(lines: Sequence[str]) -> Iterator[str]:
-    """The standard library's, then the others."""
+    """Yield the imports of the standard library, then the others."""
     for is_torch in (False, True):
         yield "\n".join(_merged([line for line in lines if ("torch" in line) == is_torch])) + "\n"
 
@@ -89,7 +89,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _literal(value: Any) -> str:
-    """Python for a value: texts line by line, so that they can be read."""
+    """Return Python for a value: texts line by line, so that they can be read."""
     if isinstance(value, str) and "\n" in value:
         lines = "\n".join(f"    {line!r}" for line in value.splitlines(keepends=True))
         return f"(\n{lines}\n)"
@@ -99,12 +99,12 @@ def _literal(value: Any) -> str:
 
 
 def task_text(data: Mapping[str, Any]) -> str:
-    """A task.yaml."""
+    """Return the text of a task.yaml."""
     return yaml.dump(dict(data), Dumper=_Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Short things on one line, long ones on many; no aliases."""
+    """Dumper that puts short things on one line, long ones on many; no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -121,7 +121,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _is_flat(node: yaml.MappingNode | yaml.SequenceNode) -> bool:
-    """Whether a mapping or a list holds nothing but scalars and lists of them."""
+    """Tell if a mapping or a list holds nothing but scalars and lists of them."""
     values = [value for _, value in node.value] if isinstance(node, yaml.MappingNode) else node.value
     return all(
         isinstance(value, yaml.ScalarNode)
@@ -152,13 +152,13 @@ def write_task(into: Path, name: str, surveyed: Surveyed, found: Found, count: i
 
 
 def imported_at(folder: Path) -> Imported | None:
-    """Where the task in `folder` came from; None where it was not imported. Raises SpecError."""
+    """Read where the task in `folder` came from; None where it was not imported. Raises SpecError."""
     path = folder / IMPORTED_FILE
     return parse(Imported, read_yaml(read_source(path), str(path)), str(path)) if path.is_file() else None
 
 
 def _call(adapter: Adapter) -> tuple[tuple[str, Any], ...]:
-    """What the adapter knows of how others call; of a function, the same as it calls it itself."""
+    """Return the adapter's knowledge of how foreign kernels call; for a function, the same as its own call."""
     if adapter.kind != "function":
         return adapter.call
     return tuple(("value" if how == "bool" else how, detail) for how, detail in adapter.arguments)

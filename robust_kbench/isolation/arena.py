@@ -1,4 +1,4 @@
-"""Shared memory that the judge owns and workers map: where inputs and outputs of every call lie as raw bytes."""
+"""Shared memory that the judge owns and workers map: it holds inputs and outputs of every call as raw bytes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PAGE_BYTES = 4096
 REDZONE_BYTES = 4096
 REDZONE = 0xA5
 POISON = 0xFF
-"""A byte that makes NaN in every float dtype, and -1 in signed integers."""
+"""Byte that makes NaN in every float dtype, and -1 in signed integers."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one tensor lies in the arena. `span` counts elements from the first to the last, gaps included."""
+    """Place of one tensor in the arena. `span` counts elements from the first to the last, gaps included."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -38,7 +38,7 @@ class Slot:
         return self.span * self.itemsize
 
     def describe(self) -> dict[str, Any]:
-        """Describe it to the worker."""
+        """Describe the slot to the worker."""
         return {
             "dtype": self.dtype,
             "shape": self.shape,
@@ -49,17 +49,17 @@ class Slot:
 
 
 class Slots:
-    """Memory in which every call gets its slots at addresses that no earlier call foretells, between red zones."""
+    """Memory in which every call gets its slots, between red zones, at addresses that no earlier call foretells."""
 
     size_bytes: int
-    """Of the whole memory."""
+    """Size of the whole memory in bytes."""
     results_at: int = 0
-    """Offset of the region in which workers allocate results; 0 where there is none."""
+    """Offset of the region in which workers allocate results; 0 without such a region."""
     file: tuple[int, int] | None = None
-    """Device and inode of the file that workers map, where it is one."""
+    """Device and inode of the file that workers map; None where the memory is no file."""
 
     def __init__(self, memory: torch.Tensor, first: int, stop: int) -> None:
-        """`memory`: all of it, as bytes. Slots lie from the offset `first` up to `stop`."""
+        """Lay out slots in `memory`, all of it as bytes, from the offset `first` up to `stop`."""
         self._bytes = memory
         self._first, self._stop = first, stop
         self._random = random.SystemRandom()
@@ -67,37 +67,37 @@ class Slots:
 
     @property
     def kind(self) -> str:
-        """The kind of device on which it lies."""
+        """Kind of device on which the memory lies."""
         return self._bytes.device.type
 
     @property
     def host_bytes(self) -> int:
-        """Bytes of it that are memory of the host."""
+        """Bytes of the memory that belong to the host."""
         return self.size_bytes if self.kind == "cpu" else 0
 
     def lend(self) -> int:
-        """Open a file descriptor through which one worker maps it; the caller closes its own copy.
+        """Open a file descriptor through which one worker maps the memory; the caller closes its own copy.
 
-        Each has one of its own: flags and locks that a worker sets there must not reach the next one.
+        Every worker has one of its own: flags and locks that a worker sets there must not reach the next one.
         """
         raise NotImplementedError
 
     def for_a_worker(self) -> Slots:
-        """The memory of one of several workers: this one, which all share, or another of the same size."""
+        """Return the memory of one of several workers: this one, which all share, or another of the same size."""
         return self
 
     def wipe(self) -> None:
-        """Fill it with zeros."""
+        """Fill all of the memory with zeros."""
         self._bytes.zero_()
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Let go of the memory, as its kind requires."""
         raise NotImplementedError
 
     def begin(self, needed_bytes: int, *, same_place: bool = False) -> None:
         """Start laying out a call that needs `needed_bytes` (see `footprint`) at a random page.
 
-        `same_place`: where the last one began, if it fits in there.
+        `same_place`: start where the last call began, if this one fits in there.
         """
         room = self._stop - self._first
         free_pages = (room - needed_bytes) // PAGE_BYTES
@@ -108,7 +108,7 @@ class Slots:
         self._next = self._start
 
     def place(self, dtype: str, shape: tuple[int, ...], stride: tuple[int, ...], *, misalign: bool = False) -> Slot:
-        """The next slot: a red zone, then the tensor, on a page boundary or (misaligned) one element behind it."""
+        """Place the next slot: a red zone, then the tensor on a page boundary or (misaligned) one element behind."""
         itemsize = getattr(torch, dtype).itemsize
         span = span_of(shape, stride)
         offset = self._next + REDZONE_BYTES + (itemsize if misalign else 0)
@@ -119,11 +119,11 @@ class Slots:
         return slot
 
     def bytes_of(self, slot: Slot) -> torch.Tensor:
-        """The slot's bytes, a view of shared memory that a running worker can change at any time."""
+        """Return the slot's bytes, a view of shared memory that a running worker can change at any time."""
         return self._bytes[slot.offset : slot.offset + slot.nbytes]
 
     def overrun(self, slot: Slot) -> int | None:
-        """Distance in bytes of a write outside the slot: negative before it, positive behind it, None if none."""
+        """Find a write outside the slot; its distance in bytes: negative before, positive behind it, None if none."""
         for behind in (False, True):
             changed = (self._guard(slot, behind=behind) != REDZONE).nonzero()
             if len(changed):
@@ -132,7 +132,7 @@ class Slots:
         return None
 
     def overruns(self, slots: Mapping[str, Slot]) -> dict[str, int]:
-        """Distances of writes outside of `slots`, by name, see `overrun`; those without any are left out."""
+        """Return distances of writes outside of `slots`, by name, see `overrun`; slots without any are left out."""
         distances = {name: self.overrun(slot) for name, slot in slots.items()}
         return {name: distance for name, distance in distances.items() if distance is not None}
 
@@ -142,7 +142,7 @@ class Slots:
 
 
 class Arena(Slots):
-    """One sealed memfd, which the judge and all workers map."""
+    """Arena: one sealed memfd, which the judge and all workers map."""
 
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
@@ -153,7 +153,7 @@ class Arena(Slots):
         super().__init__(torch.frombuffer(self._memory, dtype=torch.uint8), 0, self.size_bytes)
 
     def lend(self) -> int:
-        """Open the file anew."""
+        """Open the file anew, so that the worker gets a descriptor of its own."""
         return os.open(f"/proc/self/fd/{self._descriptor}", os.O_RDWR | os.O_CLOEXEC)
 
     def close(self) -> None:
@@ -163,14 +163,14 @@ class Arena(Slots):
 
 
 def span_of(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
-    """Elements from the first to the last of a strided tensor, inclusive; 0 for an empty one."""
+    """Count the elements from the first to the last of a strided tensor, inclusive; 0 for an empty one."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
 
 
 def footprint(nbytes: int) -> int:
-    """Arena bytes that a tensor of `nbytes` may take, red zones, misalignment and rounding included."""
+    """Return the arena bytes that a tensor of `nbytes` may take, red zones, misalignment and rounding included."""
     return nbytes + 2 * REDZONE_BYTES + 2 * PAGE_BYTES
 
 

@@ -1,4 +1,4 @@
-"""One case on one worker: lay out the arguments, call, and gather what happened while the worker is stopped."""
+"""Calls of one case on one worker: lay out the arguments, call, and inspect the stopped worker and its results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAST_SPAN = 1 << 22  # or over so many elements: kernels work in chunks, and s
 
 @dataclass(frozen=True)
 class Placed:
-    """One input in the arena: its slot and the bytes that belong into it, gaps included."""
+    """Input in the arena: its slot and the bytes that belong into it, gaps included."""
 
     slot: Slot
     content: torch.Tensor
@@ -38,7 +38,7 @@ class Placed:
 
 @dataclass
 class _Began:
-    """The stopped worker in the moments before it is woken: to prepare, to rehearse, and to begin."""
+    """State of the stopped worker before each time it is woken: to prepare, to rehearse, and to begin."""
 
     preparation: schedule.Turn
     rehearsal: schedule.Turn = field(default_factory=schedule.Turn)
@@ -47,12 +47,12 @@ class _Began:
 
 
 class Placing:
-    """Lays out the tensors of calls in the judge's memory, and takes them out of it."""
+    """Layout of the tensors of calls in the judge's memory, and their way out of it."""
 
     _arena: Slots
 
     def __init__(self, task: Task, place: str) -> None:
-        """`place`: the kind of device on which the judge wants answers of timed calls."""
+        """Lay out tensors of `task`. `place`: the kind of device on which the judge wants answers of timed calls."""
         self._task, self._judging_place = task, place
 
     def _place(self, name: str, tensor: torch.Tensor, case: Case, abi: str, use: Use = PLAIN) -> Placed:
@@ -74,7 +74,7 @@ class Placing:
         return Placed(slot, flat.view(torch.uint8).to(self._arena.kind))
 
     def _place_all(self, inputs: Inputs, use: Use, case: Case, abi: str) -> dict[str, Placed]:
-        """Place the tensors of all sets of inputs, by their labels. Two inputs that are one tensor are one in there."""
+        """Place the tensors of all sets of inputs, by their labels. Two inputs that are one tensor share one place."""
         placed: dict[str, Placed] = {}
         for number, each in enumerate((inputs, *use.others)):
             places: dict[int, Placed] = {}
@@ -108,7 +108,7 @@ class Placing:
 
 
 class Caller(Placing):
-    """Calls workers on the cpu device, which share one arena."""
+    """Caller of workers on the cpu device, which share one arena."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Caller(Placing):
         timeout_s: float,
         place: str = "cpu",
     ) -> None:
-        """`place`: the kind of device on which the judge wants answers of timed calls."""
+        """Call workers on `task`. `place`: the kind of device on which the judge wants answers of timed calls."""
         super().__init__(task, place)
         self._arena = arena
         self._copy_out = copy_out
@@ -139,9 +139,9 @@ class Caller(Placing):
     ) -> Observation:
         """Call the kernel once, or as `use` says.
 
-        `sweep` empties caches of everything, before the worker rehearses. `evict` empties them of slots: with it,
+        `sweep` empties caches of everything, before the worker rehearses. `evict` empties them of slots. With it,
         inputs are written after the rehearsal, and the worker sees them for some microseconds before GO; without it,
-        before the sweep. `emulation` says how a kernel that was built for the emulator runs.
+        they are written before the sweep. `emulation` says how a kernel that was built for the emulator runs.
         """
         self._arena.begin(use.room * case_footprint(self._task, case), same_place=use.same_place)
         placed = self._place_all(inputs, use, case, abi)
@@ -202,7 +202,7 @@ class Caller(Placing):
         )
 
     def _hand_over(self, placed: dict[str, Placed], outputs: dict[str, Slot]) -> list[torch.Tensor]:
-        """Write inputs and poison; the bytes of all slots."""
+        """Write inputs and poison, and return the bytes of all slots."""
         taken = [(self._arena.bytes_of(item.slot), item.content) for item in placed.values()]
         poisoned = [self._arena.bytes_of(slot) for slot in outputs.values()]
         for slot, content in taken:
@@ -218,7 +218,7 @@ class Caller(Placing):
         outputs: dict[str, Slot],
         emulation: Mode | None,
     ) -> dict[str, object]:
-        """Describe the call for the worker, but for its inputs; `outputs` are those that it gets."""
+        """Describe the call for the worker, but for its inputs; `outputs` are those that the worker gets."""
         request: dict[str, object] = {
             "outputs": [slot.describe() for slot in outputs.values()],
             "axes": list(case.axes.values()),
@@ -274,7 +274,7 @@ class Caller(Placing):
         )
 
     def _changed(self, placed: Mapping[str, Placed]) -> tuple[str, ...]:
-        """Name inputs that no longer hold what was written to them."""
+        """Name the inputs that no longer hold the bytes that were written to them."""
         return tuple(name for name, it in placed.items() if not _same(self._arena.bytes_of(it.slot), it.content))
 
     def _fetch(
@@ -286,9 +286,9 @@ class Caller(Placing):
         problems: list[str],
         place: str,
     ) -> tuple[dict[str, torch.Tensor], int]:
-        """Copy what the kernel returned out of the stopped worker, after holding every claim against the contract.
+        """Copy the kernel's results out of the stopped worker, after checking every claim against the contract.
 
-        `inputs`: slots that it may hand back as they are. Returns also how many pages were not there.
+        `inputs`: slots that the kernel may hand back as they are. Returns also the number of pages that were not there.
         """
         if len(answer.outputs) != len(slots):
             problems.append(f"returned {len(answer.outputs)} values, expected {len(slots)}: {', '.join(slots)}")
@@ -322,7 +322,7 @@ class Caller(Placing):
 
 
 def contradiction(claim: Claim, slot: Slot, device: DeviceKind, *, is_dense: bool) -> str | None:
-    """Contradiction between a claim and the `slot` in whose form the result is due; None if there is none."""
+    """Find the contradiction between a claim and the `slot` in whose form the result is due; None if there is none."""
     if claim.type != "Tensor":
         return f"returned a {claim.type}; expected a plain torch.Tensor"
     if claim.device != device:
@@ -351,7 +351,7 @@ def _is_row_major(claim: Claim) -> bool:
 def _window(
     worker: Worker, before: schedule.Turn, after: schedule.Turn, took_ns: int, *, on_clock_ns: int = 0
 ) -> Window:
-    """Between two looks at the stopped worker lie `took_ns` off the clock, and `on_clock_ns` on it."""
+    """Return the window between two looks at the stopped worker: `took_ns` off the clock, `on_clock_ns` on it."""
     all_ns = after.used_since(before)
     used_ns = took_ns if all_ns is None else all_ns - on_clock_ns
     return Window(
@@ -378,7 +378,7 @@ def _plain(answer: Raised | Returned) -> tuple[dict[str, Any], ...]:
 
 
 def _used_stride(claim: Claim) -> tuple[int, ...]:
-    """Stride of a claim, with zero for axes of one element, where it is never used and may be any number."""
+    """Return the stride of a claim, with zero for axes of one element, where it is never used and may be any number."""
     return tuple(0 if size == 1 else step for size, step in zip(claim.shape, claim.stride, strict=True))
 
 
@@ -392,7 +392,7 @@ def _read(worker: Worker, claim: Claim, slot: Slot) -> torch.Tensor:
 
 
 def _same(shared: torch.Tensor, content: torch.Tensor) -> bool:
-    """Byte by byte, in words as wide as both places allow, which is up to eight times as fast."""
+    """Compare byte by byte, in words as wide as both places allow, which is up to eight times as fast."""
     if content.device != shared.device:
         return torch.equal(shared.to(content.device), content)
     for word in (torch.int64, torch.int32, torch.int16):
@@ -406,7 +406,7 @@ def _start(tensor: torch.Tensor) -> int:
 
 
 def case_footprint(task: Task, case: Case) -> int:
-    """Arena bytes that a call of `case` may take in any layout."""
+    """Return the arena bytes that a call of `case` may take in any layout."""
     total = 0
     for spec in task.tensors.values():
         itemsize = ITEMSIZE[task.dtype_of(spec, case.dtype)]

@@ -1,4 +1,7 @@
-"""One case on one worker on a CUDA device: launched before its inputs exist, timed and read by the judge's context."""
+"""Calls of one case on one worker on a CUDA device, which the judge's context times and reads.
+
+A call is launched before its inputs exist.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,17 @@ from robust_kbench.schema.task import Task
 from robust_kbench.worker import wire
 
 _ENQUEUE_S = 0.05
-"""For how long a worker may launch. One that takes longer waits for the device: its gate is opened while it runs."""
+"""Seconds in which a worker may launch.
+
+One that takes longer waits for the device: its gate is opened while it runs.
+"""
 _PATIENCE_S = 0.02
-"""Time after which a stopped worker runs on in a call: only it can tell that the device has failed."""
+"""Seconds after which a stopped worker runs on in a call: only it can tell that the device has failed."""
 _LONGEST_TAKING_NS = 200_000
-"""From an end word to the copies of pieces of outputs. A candidate may keep the copy engines from that, and is charged
-with the rest."""
+"""Longest time from an end word to the copies of pieces of outputs.
+
+A candidate may keep the copy engines from making them, and is charged with the rest.
+"""
 _REHEARSALS = 4
 _WITHHELD = 4
 """Pieces of each input that are written last, if there are not too many inputs."""
@@ -43,7 +51,7 @@ Aside = Callable[[], AbstractContextManager[None]]
 
 @dataclass
 class DeviceCall:
-    """One call while it is made."""
+    """Call on a CUDA device, from its launch to its last check."""
 
     worker: Worker
     arena: DeviceArena
@@ -53,7 +61,7 @@ class DeviceCall:
     slots: dict[str, Slot]
     turn: int
     gate: int
-    """Offset of the gate's word."""
+    """Offset of the gate's word in the judge's memory."""
     deadline: float
     way: Way
     is_empty: bool
@@ -62,24 +70,24 @@ class DeviceCall:
     results: dict[str, tuple[torch.Tensor, Claim]] = field(default_factory=dict)
     """Bytes in which a kernel that returns its results has put them, as its worker says."""
     copied: bool = False
-    """Whether results were copied on the clock, as there was no room for them in the judge's memory."""
+    """True if results were copied on the clock, as there was no room for them in the judge's memory."""
     problems: list[str] = field(default_factory=list)
     snapshots: dict[str, torch.Tensor] = field(default_factory=dict)
-    """Private copies of what the call has written, by output, taken in the turn in which the clock stopped."""
+    """Private copies of the bytes that the call has written, by output, from the turn in which the clock stopped."""
 
     @property
     def told(self) -> bytes:
-        """The turn and the place of the gate's word, as the worker is told them."""
+        """Turn and place of the gate's word, in the bytes that the worker gets."""
         return wire.pack_turn(self.turn, self.gate)
 
     @property
     def returned(self) -> list[torch.Tensor]:
-        """Bytes of all results."""
+        """Bytes of all results that the kernel has returned."""
         return [result for result, _ in self.results.values()]
 
 
 class DeviceCaller(Placing):
-    """Calls workers that have device memory of their own."""
+    """Caller of workers that have device memory of their own."""
 
     def __init__(
         self,
@@ -90,9 +98,10 @@ class DeviceCaller(Placing):
         gate: Gate | None = None,
         aside: Aside = nullcontext,
     ) -> None:
-        """`place`: the kind of device on which the judge wants answers; `gate`: not this process's.
+        """Call workers on `task`. `place`: the kind of device on which the judge wants answers.
 
-        `aside`: entered while a worker's host is waited for, and nothing of the judge's is in use.
+        `gate`: a gate other than this process's. `aside`: entered while a worker's host is waited for, and nothing of
+        the judge's is in use.
         """
         super().__init__(task, place)
         self._aside = aside
@@ -114,9 +123,9 @@ class DeviceCaller(Placing):
     ) -> Observation:
         """Call the kernel once, or as `use` says.
 
-        `way`: how the call ends; "wall": all is launched on the clock, and scalars come then.
-        `is_empty`: an empty kernel in the place of the submission's, whose outputs nobody looks at. `with_events`: have
-        the worker, which must be a trusted one, time its kernel by events.
+        `way`: how the call ends; "wall": the whole call is launched on the clock, and scalars come then. `is_empty`: an
+        empty kernel takes the place of the submission's, and its outputs are not checked. `with_events`: have the
+        worker, which must be a trusted one, time its kernel by events.
         """
         self._arena = arena = cast("DeviceArena", worker.arena)
         self._arena.begin(use.room * case_footprint(self._task, case), same_place=use.same_place)
@@ -192,7 +201,7 @@ class DeviceCaller(Placing):
         return self._seen(call, opened, "gate", opened.elapsed_ns())
 
     def _beside_its_host(self, call: DeviceCall, started_ns: int) -> Observation:
-        """A call whose host waits for the device: it goes on as soon as the gate is open. Its time is no sample."""
+        """Finish a call whose host waits for the device: it goes on once the gate is open. Its time is no sample."""
         opened = self._open(call, "turn")
         self._gate.wait(opened, lambda seconds: self._look_after(call, seconds))
         with self._aside():
@@ -205,10 +214,10 @@ class DeviceCaller(Placing):
         return self._seen(call, opened, None, elapsed_ns)
 
     def _on_the_wall_clock(self, call: DeviceCall, request: dict[str, object], scalars: bytes) -> Observation:
-        """A call that is launched when its inputs are there.
+        """Make a call that is launched when its inputs are there.
 
-        The clock starts first, and the worker is told a moment later. What it has launched ahead, behind a wait, would
-        save it some microseconds of launching; but it knows neither the word nor the value to wait for.
+        The clock starts first, and the worker is told a moment later. A launch ahead of that, behind a wait, would save
+        it some microseconds; but it knows neither the word nor the value to wait for.
         """
         call.worker.prepare(request, timeout_s=self._timeout_s)
         opened = self._open(call, "host")
@@ -246,7 +255,7 @@ class DeviceCaller(Placing):
         )
 
     def usual_delays(self, arena: DeviceArena, abi: str, case: Case, inputs: Inputs) -> Delays:
-        """Measure the judge's own work before calls in an arena that no worker maps, while none is at work."""
+        """Measure the judge's own work before calls in an arena that no worker maps, while no worker is busy."""
         self._arena = arena
         arena.begin(case_footprint(self._task, case))
         placed = {name: self._place(name, tensor, case, abi) for name, tensor in inputs.tensors.items()}
@@ -268,22 +277,22 @@ class DeviceCaller(Placing):
             place.copy_(content, non_blocking=True)
 
     def _snapshots(self, call: DeviceCall) -> list[Pair]:
-        """Room for private copies of what the call writes, and where that is."""
+        """Allocate private copies of the outputs that the call writes, and pair each with its output."""
         written = self._written(call)
         call.snapshots = {name: torch.empty_like(place) for name, place in written.items()}
         return [(call.snapshots[name], place) for name, place in written.items()]
 
     def _written(self, call: DeviceCall) -> dict[str, torch.Tensor]:
-        """Bytes that the judge copies, by output; of an empty call what others would write, as that takes time."""
+        """Return the bytes that the judge copies, by output; for an empty call, too, as copying takes time."""
         if call.results and not call.is_empty:
             return {name: result for name, (result, _) in call.results.items()}
         return {name: self._bytes_of(slot) for name, slot in call.slots.items()}
 
     def _withhold(self, placed: Mapping[str, Placed], outputs: Sequence[torch.Tensor]) -> tuple[list[Pair], list[Pair]]:
-        """Random pieces of each input, in whole elements; and what stands in their places until the clock has started.
+        """Choose random pieces of each input, in whole elements, and decoys that fill them until the clock has started.
 
-        Those are other values of the same input, so that nobody sees where they are. Where there are no tensors among
-        the inputs, poison is written anew to pieces of the outputs: what was computed ahead would be lost.
+        Decoys are other values of the same input, so that their places cannot be seen. Where there are no tensors among
+        the inputs, poison is written anew to pieces of the outputs: a result that was computed ahead would be lost.
         """
         if not any(len(item.content) for item in placed.values()):
             return self._poison_again(outputs), []
@@ -303,7 +312,7 @@ class DeviceCaller(Placing):
         return withheld[:MOST_WITHHELD], decoys[:MOST_WITHHELD]
 
     def _poison_again(self, outputs: Sequence[torch.Tensor]) -> list[Pair]:
-        """Random pieces of outputs, and poison for them."""
+        """Pair random pieces of outputs with poison for them."""
         outputs = [output for output in outputs if len(output)][: MOST_WITHHELD // _WITHHELD]
         starts = [(output, self._random.randrange(len(output))) for output in outputs for _ in range(_WITHHELD)]
         pieces = [output[start : start + WITHHELD_BYTES] for output, start in starts]
@@ -313,7 +322,7 @@ class DeviceCaller(Placing):
         return self._arena.bytes_of(slot)
 
     def _locate(self, call: DeviceCall, answer: Returned) -> None:
-        """Hold what a kernel is said to return against the contract, and find it in the judge's memory."""
+        """Check the claims about a kernel's results against the contract, and find those in the judge's memory."""
         if call.is_empty or call.abi not in ("value", "torch"):
             return
         if len(answer.outputs) != len(call.slots):
@@ -343,8 +352,8 @@ class DeviceCaller(Placing):
     ) -> Observation:
         """Take everything out of the judge's memory, and let the worker come to rest.
 
-        Outputs are read once. The answer is made of that copy, and the same copy must be what there was when the clock
-        stopped: memory that is read twice can be right for one and late for the other.
+        Outputs are read once. The answer is made of that copy, and the same copy must equal the memory at the stop of
+        the clock: memory that is read twice can be right for one and late for the other.
         """
         case = call.case
         changed, overruns = self._damage(call)
@@ -376,9 +385,9 @@ class DeviceCaller(Placing):
         )
 
     def _damage(self, call: DeviceCall) -> tuple[list[str], dict[str, int]]:
-        """Names of changed inputs, and distances of writes outside of tensors by name.
+        """Return the names of changed inputs, and the distances of writes outside of tensors by name.
 
-        Asks the device once: each question waits until it gets to it, beside the contexts of all workers.
+        Asks the device once: each question waits until the device gets to it, beside the contexts of all workers.
         """
         slots = {name: item.slot for name, item in call.placed.items()} | call.slots
         differs = [(self._bytes_of(it.slot) != it.content).any() for it in call.placed.values()]
@@ -387,7 +396,7 @@ class DeviceCaller(Placing):
         return changed, self._arena.overruns(slots) if is_overrun else {}
 
     def _answer(self, call: DeviceCall, outputs: Mapping[str, torch.Tensor], place: str) -> dict[str, torch.Tensor]:
-        """Tensors on `place` that are made of the bytes of `outputs`, which are private."""
+        """Make tensors on `place` of the bytes of `outputs`, which are private."""
         strides = {name: slot.stride for name, slot in call.slots.items()}
         if call.abi in ("value", "torch"):
             strides = {name: claim.stride for name, (_, claim) in call.results.items()}

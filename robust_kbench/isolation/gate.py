@@ -1,9 +1,10 @@
-"""The judge's clock on a CUDA device: a gate that only the judge opens, and a turn that the judge takes.
+"""Clock of the judge on a CUDA device: a gate that only the judge opens, and a turn that the judge takes.
 
 A worker has launched its call behind the gate, and is stopped. On a stream of the judge's, in this order and without a
 gap: outputs are poisoned, inputs written but for some pieces, the cache emptied, the clock started, the pieces written,
-the gate opened. No earlier moment has all of the inputs. Whoever works on what there is, or waits on the device for the
-gate, takes turns on the multiprocessors with the judge, which takes 0.3 ms and more and is seen (`Opened.delays`).
+the gate opened. No earlier moment has all of the inputs. A kernel that works on the inputs so far, or waits on the
+device for the gate, takes turns on the multiprocessors with the judge. That takes 0.3 ms and more and is seen
+(`Opened.delays`).
 
 Contexts take turns: one has the multiprocessors until it has nothing left to do, on any of its streams, or for 2 ms. So
 the judge asks for its next turn while the worker's lasts, and stops the clock when it gets it (`ends="turn"`). Nothing
@@ -11,7 +12,8 @@ that the worker says ends a call. The clock has two changes of contexts in it, s
 
 A call of a millisecond and more would outlast its turn. Its worker writes an end word behind it, for which the judge
 waits (`ends="word"`). As it comes, pieces of the outputs are copied to the host on a stream that holds nothing but
-waits and copies, and so needs no turn: they show what is not complete. A word that comes too early gains some 8 us.
+waits and copies, and so needs no turn: they show any output that is not complete. A word that comes too early gains
+some 8 us.
 
 A call whose host takes part (`ends="host"`) is launched on the clock. All is ready, and the worker runs, before the
 clock starts (`start`); only then is it told its turn. The judge asks for its turn when the worker says that it has
@@ -40,22 +42,22 @@ from robust_kbench.worker.cuda.driver import Driver
 
 Ends = Literal["turn", "word", "host"]
 Pair = tuple[torch.Tensor, torch.Tensor]
-"""A place in memory, and the bytes that belong there."""
+"""Pair of a place in memory and the bytes that belong there."""
 WITHHELD_BYTES, MOST_WITHHELD = 512, 256
 """Size of a piece that is written when the clock has started, and the most pieces of a call."""
 _WATCHED, _WATCHED_BYTES = 8, 4096
-"""Pieces of all outputs together that are looked at when an end word comes."""
+"""Number and size of the pieces, of all outputs together, that are looked at when an end word comes."""
 _MIN_FLUSH_BYTES, _MAX_FLUSH_BYTES = 64 << 20, 512 << 20
 _YIELD_NS = 30_000
 """Delay from the opened gate to the judge's request for its next turn. Without it the judge would keep its own."""
 _POLL_S, _SPINNING_S = 20e-6, 0.002
-"""Pause between two looks at the device, and for how long there is none."""
+"""Pause between two looks at the device, and the time at the start in which there is no pause."""
 _LINE = 128
 _LONGEST_OPENING_NS = 10_000_000_000
 _PATIENCE_S, _LONGEST_END_S = 0.2, 10.0
 _BLOCK = 1024
 _LONGEST_HOLD_NS = 1_000_000
-"""For how long the judge keeps its turn while its host starts the clock, or finds out where results are."""
+"""Longest time that the judge keeps its turn while its host starts the clock, or finds out where results are."""
 _SOURCE = f"""
 extern "C" __global__ void kbench_open(
     const unsigned long long* table, int count, unsigned* gate, int turn, unsigned long long* stamp,
@@ -110,18 +112,18 @@ class Delays:
 
 @dataclass(frozen=True)
 class Watched:
-    """A piece of an output."""
+    """Piece of an output that is watched for changes after the end word."""
 
     place: torch.Tensor
     then: torch.Tensor
-    """What it is when the end word comes, in memory of the host."""
+    """Content when the end word comes, in memory of the host."""
     snapshot: torch.Tensor
-    """What it is in the judge's turn, in memory of the judge's."""
+    """Content in the judge's turn, in memory of the judge's."""
 
 
 @dataclass
 class Opened:
-    """A call whose gate opens, or has been opened."""
+    """Call whose gate opens, or has been opened."""
 
     stamps: torch.Tensor
     """Start and stop of the clock, in ns."""
@@ -136,19 +138,19 @@ class Opened:
     host_ns: int = 0
     taken_up_ns: int = 0
     kept_turn: bool = True
-    """Whether outputs were copied in the turn in which the clock stopped."""
+    """True if outputs were copied in the turn in which the clock stopped."""
 
     def is_over(self) -> bool:
         """Tell if the clock has stopped, and the pieces are taken."""
         return bool(self.stopped.query() and self.taken.query())
 
     def elapsed_ns(self) -> int:
-        """From the start of the clock to its stop. Waits for the device."""
+        """Return the time from the start of the clock to its stop, in ns. Waits for the device."""
         start, stop = self.stamps.tolist()
         return max(0, int(stop - start))
 
     def taking_ns(self) -> int:
-        """From the end word, where there is one to wait for, until the watched pieces were copied."""
+        """Return the ns from the end word until the watched pieces were copied; 0 where no piece is watched."""
         return int(self.came.elapsed_time(self.taken) * 1e6) if self.watched else 0
 
     def delays(self) -> Delays:
@@ -167,7 +169,10 @@ _opening = threading.Lock()
 
 
 def open_gate() -> Gate:
-    """The gate of this process, whose buffers take four times as much memory as the L2 cache. Any thread may ask."""
+    """Return the gate of this process, whose buffers take four times as much memory as the L2 cache.
+
+    Any thread may ask for it.
+    """
     with _opening:
         return _only_gate()
 
@@ -189,18 +194,21 @@ def refuse_mps(environment: Mapping[str, str] = os.environ) -> None:
 
 
 class Gate:
-    """The judge's streams, words and caches on the current CUDA device."""
+    """Gate: the judge's streams, words and caches on the current CUDA device."""
 
     def __init__(self) -> None:
         torch.cuda.init()  # type: ignore[no-untyped-call]
         torch.cuda.synchronize()
         self._driver, self._runtime = Driver(), runtime.loaded_runtime()
         self._stream: Any = torch.cuda.current_stream()
-        """The stream of all that the judge has the device do, but for the two below."""
+        """Stream of all the judge's work on the device, but for the two streams below."""
         self._open, self._stamp = self._kernel("kbench_open", _BLOCK), self._kernel("kbench_stamp", 1)
         self._random = random.SystemRandom()
         self._watching: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        """Holds nothing but waits, events and copies to the host: all else would bind it to the multiprocessors."""
+        """Stream that holds nothing but waits, events and copies to the host.
+
+        All else would bind it to the multiprocessors.
+        """
         self._rescuing: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         self._words = torch.zeros(4, 32, dtype=torch.int32).pin_memory()
         """Release, start, take, known: each tells a stream of the judge's to go on, and has a cache line of its own."""
@@ -235,11 +243,11 @@ class Gate:
         return launch
 
     def turn(self) -> int:
-        """A value for both words of a call, which no worker foretells."""
+        """Draw a value for both words of a call, which no worker foretells."""
         return self._random.randrange(1, 1 << 31)
 
     def place(self) -> int:
-        """An offset for the word of a gate, which no worker foretells."""
+        """Draw an offset for the word of a gate, which no worker foretells."""
         places = [each for each in range(0, wire.SLOTS_OFFSET, _LINE) if each != wire.END_OFFSET]
         return places[self._random.randrange(len(places))]
 
@@ -255,7 +263,7 @@ class Gate:
         *,
         is_watched: bool = False,
     ) -> Opened:
-        """Write inputs and poison (`write`), start the clock, write what was `withheld`, open the gate.
+        """Write inputs and poison (`write`), start the clock, write the `withheld` pieces, open the gate.
 
         Returns when the gate is open; with ends "host" when only `start` is left to be called. `write` must not
         allocate memory nor wait for the device. `snapshots`: private memory, and the output that it gets in the very
@@ -329,12 +337,12 @@ class Gate:
         self._words[1].fill_(1)
 
     def take(self, call: Opened) -> None:
-        """Ask for the turn in which the clock of such a call stops."""
+        """Ask for the turn in which the clock of a call whose host takes part stops."""
         call.taken_up_ns = time.perf_counter_ns()
         self._words[2].fill_(1)
 
     def keep(self, call: Opened, snapshots: Sequence[Pair]) -> None:
-        """Copy outputs behind the stop of the clock, in the same turn: what others compute after it comes too late."""
+        """Copy outputs behind the stop of the clock, in the same turn: results computed after it come too late."""
         for private, output in snapshots:
             private.copy_(output, non_blocking=True)
         call.stopped.record(self._stream)
@@ -348,7 +356,7 @@ class Gate:
         self._driver.write(int(self._stream.cuda_stream), arena.gate, turn)
 
     def rehearse(self, arena: DeviceArena, write: Callable[[], None]) -> Delays:
-        """Go through a call's opening that no worker waits for: what the judge's own work takes."""
+        """Measure the judge's own work in a call's opening that no worker waits for."""
         call = self.open(arena, self.turn(), write, [], "turn")
         self.wait(call, lambda seconds: None)
         return call.delays()
@@ -369,7 +377,7 @@ class Gate:
     def give_up(self, arena: DeviceArena, turn: int, kill: Callable[[], None]) -> None:
         """End a call that does not end by itself. `kill` is called where its worker keeps the judge from that.
 
-        A kernel of the worker's can overwrite the end word again and again, so that it is written until it was seen.
+        A kernel of the worker's can overwrite the end word again and again. So it is written until it was seen.
         """
         self._words.fill_(1)
         rest = _event()
@@ -395,7 +403,7 @@ class Gate:
                 piece.then.copy_(piece.place, non_blocking=True)
 
     def _some_of(self, snapshots: Sequence[Pair]) -> list[Watched]:
-        """Random pieces of the outputs, and room for what they are when the end word comes."""
+        """Choose random pieces of the outputs, and room for their content when the end word comes."""
         pairs = [pair for pair in snapshots if len(pair[0])]
         pieces: list[Watched] = []
         for room in self._pieces if pairs else ():

@@ -1,4 +1,4 @@
-"""The warm pool: processes that have imported torch once and fork a worker in milliseconds.
+"""Warm pool: processes that have imported torch once and fork a worker in milliseconds.
 
 One warm process per flavour, started when first asked for: `torch` (python, cpp, cuda), `triton` (the interpreter,
 which must be chosen before triton is imported) and `inductor` (compiled baselines). Each is exec'ed with an environment
@@ -62,7 +62,7 @@ _INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", gpu_nodes.VARIABLE, "CC", 
 
 
 def flavour_of(language: str, device: str) -> Flavour:
-    """The warm process that a submission in `language` starts from: Triton is interpreted only on the cpu device."""
+    """Choose the warm process for a submission in `language`: Triton is interpreted only on the cpu device."""
     return "triton" if language == "triton" and device != "cuda" else "torch"
 
 
@@ -77,11 +77,11 @@ class Allowance:
     gpu: bool = False
     core: int | None = None
     readable: tuple[Path, ...] = ()
-    """Beside its scratch folder, and what everybody may read: see worker.readable."""
+    """Paths that it may read beside its scratch folder and the paths of all workers: see worker.readable."""
 
 
 class WarmPool:
-    """Starts workers. Use as a context manager; leaving it ends every process and deletes every temporary folder."""
+    """Pool that starts workers; a context manager. Leaving it ends every process and deletes every temporary folder."""
 
     def __init__(self) -> None:
         self._warm: dict[tuple[Flavour, bool], _WarmProcess] = {}
@@ -108,17 +108,17 @@ class WarmPool:
     def warm_up(self, flavour: Flavour, *, gpu: bool) -> None:
         """Start the warm process of `flavour` in the background, so that the first worker need not wait for it.
 
-        `gpu`: of workers that may use one.
+        `gpu`: its workers may use a GPU.
         """
         self._process(flavour, gpu=gpu)
 
     def scratch(self) -> Path:
-        """A fresh private folder that lives as long as the pool."""
+        """Make a fresh private folder that lives as long as the pool."""
         return Path(tempfile.mkdtemp(dir=self._folder))
 
     @contextlib.contextmanager
     def worker(self, flavour: Flavour, arena: Slots, allowance: Allowance) -> Iterator[Worker]:
-        """A fresh worker, killed with all that it has started when the block ends."""
+        """Yield a fresh worker. It is killed with all that it has started when the block ends."""
         worker = self.start(flavour, arena, allowance)
         try:
             yield worker
@@ -126,7 +126,7 @@ class WarmPool:
             worker.close()
 
     def start(self, flavour: Flavour, arena: Slots, allowance: Allowance) -> Worker:
-        """A fresh worker process with nothing loaded; the caller closes it."""
+        """Start a fresh worker process with nothing loaded; the caller closes it."""
         scratch = self.scratch()
         control = sealed_memfd("kbench-control", wire.CONTROL_BYTES)
         ours, theirs = socket.socketpair()
@@ -163,7 +163,7 @@ class WarmPool:
 
 
 class _WarmProcess:
-    """One `python -I -m robust_kbench.worker`."""
+    """Warm process: one `python -I -m robust_kbench.worker`."""
 
     def __init__(self, flavour: Flavour, folder: Path, inductor_cache: Path, *, gpu: bool) -> None:
         self._flavour = flavour
@@ -230,7 +230,7 @@ class _WarmProcess:
 
 
 def _remove_stale_folders() -> None:
-    """Delete what evaluators that were killed have left behind; those of living processes and of others stay."""
+    """Delete folders that killed evaluators have left behind. Folders of living processes and other users stay."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         owner = folder.name.split("-")[1]
         with contextlib.suppress(OSError):  # somebody else may be cleaning up too
@@ -239,10 +239,10 @@ def _remove_stale_folders() -> None:
 
 
 def _inductor_cache(folder: Path) -> Path:
-    """Where compiled baselines are kept between evaluations; inductor's own keys name source, dtype and version.
+    """Return the folder that keeps compiled baselines between evaluations.
 
-    The folder lies outside every scratch folder. Landlock is what keeps submissions from writing there, so without it
-    the cache lives no longer than the pool.
+    Inductor's own keys name source, dtype and version. The folder lies outside every scratch folder. Landlock keeps
+    submissions from writing there, so without it the cache lives no longer than the pool.
     """
     if not landlock.is_available():
         return Path(tempfile.mkdtemp(dir=folder))

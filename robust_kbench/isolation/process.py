@@ -1,4 +1,4 @@
-"""The handle of one worker: load, call, park, kill. All waiting is bounded and all answers are claims."""
+"""Handle of one worker: load, call, park, kill. All waiting is bounded and all answers are claims."""
 
 from __future__ import annotations
 
@@ -36,41 +36,50 @@ _SPINNING_S, _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 20e-6, 0.004  # where
 _PATROL_S, _SLOW_PATROL_S = 0.05, 0.25
 _STOP_TIMEOUT_S = 2.0
 COMPILING_S = 60.0
-"""By how much longer a call may take whose worker has started processes, such as a compiler."""
+"""Further seconds that a call may take whose worker has started processes, such as a compiler."""
 _OPENING = threading.Semaphore(2)
-"""The driver creates one context after the other: all of many that begin at once would have to wait for the last."""
+"""Limit of workers that open a device at once.
+
+The driver creates one context after the other: all of many that begin at once would have to wait for the last.
+"""
 _LONGEST_END_S, _MOST_MESSAGES = 30.0, 4096
 _LEAST_FREE_DISK_BYTES = 256 << 20
 _LEAST_FREE_MEMORY_BYTES = 512 << 20
 _MOST_FILES = 65_536
-"""Of a worker, in its own folder. Triton's cache has some hundred; a file system has room for a number of them only."""
+"""Most files of a worker in its own folder.
+
+Triton's cache has some hundred; a file system has room for a limited number.
+"""
 _MOST_THREADS = 1024
-"""Of a worker and all that it has started. Honest pools have one for each core that they see."""
+"""Most threads of a worker and all that it has started. Honest pools have one for each core that they see."""
 _STOPPED_ALLOWANCE_NS = 100_000
-"""Of processor time, for what a thread does when it is let go on only to stop again."""
+"""Processor time that a thread may use when it is let go on only to stop again."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """One finished call. The worker is stopped when this is returned."""
+    """Reply to one finished call. The worker is stopped when this is returned."""
 
     answer: Answer
     elapsed_ns: int
-    """From GO to DONE on the judge's clock."""
+    """Time from GO to DONE on the judge's clock."""
     wake_ns: int
-    """From inputs in place to ARMED: the window in which it could work off the clock."""
+    """Time from inputs in place to ARMED: the window in which it could work off the clock."""
     stopping_ns: int = 0
-    """From DONE to its stop: the other such window."""
+    """Time from DONE to its stop: the other such window."""
     preparation_ns: int = 0
-    """From the request to its stop behind PREPARED: a window for what needs shapes and addresses only."""
+    """Time from the request to its stop behind PREPARED: a window for work that needs shapes and addresses only."""
     rehearsal_ns: int | None = None
-    """From WAKE to its stop behind READY, where inputs come later: another one. Else it is part of `wake_ns`."""
+    """Time from WAKE to its stop behind READY, where inputs come later: another window.
+
+    Elsewhere it is None, and this time is part of `wake_ns`.
+    """
     queued_ns: int | None = None
-    """How long its first thread had stood in a run queue in all its life when it was armed; None where unknown."""
+    """Time that its first thread had stood in a run queue in all its life when it was armed; None where unknown."""
 
 
 class Worker:
-    """One untrusted process. Every method raises WorkerCrashed or WorkerTimedOut when it fails, after killing it."""
+    """Worker: one untrusted process. A method that fails kills it, and raises WorkerCrashed or WorkerTimedOut."""
 
     def __init__(
         self,
@@ -94,12 +103,12 @@ class Worker:
         self._status = bytearray()
         self._is_status_closed = False
         self.scratch = scratch
-        """Its own folder, which it may write to, and nobody else reads but the judge."""
+        """Folder of the worker, which it may write to. The judge is the only other reader."""
         self._allowance = allowance
         self.is_suspect = False
-        """Whether the judge has ended it to find out how much of a device's memory comes back."""
+        """True if the judge has ended it to find out how much of a device's memory comes back."""
         self.arena = arena
-        """The judge's memory that it maps."""
+        """Memory of the judge's that the worker maps."""
         self._spin, self._is_gone, self._is_closed = True, False, False
         self.is_surely_gone = True
         """False where its end took so long that something of it may still be there."""
@@ -110,7 +119,7 @@ class Worker:
         self._stopped_ns = 0
         self._resting: dict[int, schedule.Rest] = {}
         self.layers: tuple[str, ...] = ()
-        """The sandbox's layers in force, as our own code reported them before it read its first request."""
+        """Layers of the sandbox in force, as our own code reported them before it read its first request."""
         self.pid, self._init, self._guardian = self._await_birth()
         self._queue = schedule.open_queue(self.pid)
         self._inherited_bytes = processes.private_bytes(self.pid)
@@ -163,9 +172,9 @@ class Worker:
         copy_out: bool,
         timeout_s: float,
     ) -> Reply:
-        """One call of the kernel. The callbacks run while the worker is stopped; the last one writes the inputs.
+        """Call the kernel once. The callbacks run while the worker is stopped; the last one writes the inputs.
 
-        Those of the inputs that are `scalars`, packed, come with ARM: who knew them before could draw random numbers.
+        Inputs that are `scalars`, packed, come with ARM: a worker that knew them earlier could draw random numbers.
         """
         nonce = _nonce()
         began = self._run()
@@ -213,7 +222,7 @@ class Worker:
     ) -> Returned | Raised | None:
         """Have it launch a call on a CUDA device, whose gate is closed. It is stopped when this returns an answer.
 
-        None, and it runs on, where its host does not come back `within_s`: then it waits for the device.
+        Returns None, while it runs on, where its host does not come back `within_s`: then it waits for the device.
         """
         self._nonce = _nonce()
         self._hand_over(scalars, turn)
@@ -246,7 +255,8 @@ class Worker:
     ) -> Returned | Raised:
         """Wait until it has launched its call. It is stopped when this returns.
 
-        `at_once` is called when it says so, which is then on the clock, `before_stop` with what it says.
+        `at_once` is called when it reports the launch, which is then on the clock; `before_stop` is called with its
+        answer.
         """
         self._wait(wire.READY, self._nonce, deadline, "running the kernel", is_on_clock=at_once is not None)
         if at_once is not None:
@@ -257,7 +267,7 @@ class Worker:
         return answer
 
     def go_on(self, waited_s: float = 0.0) -> None:
-        """Let it run, if it was stopped, and look whether it is well. Cheap enough to be called again and again.
+        """Let it run, if it was stopped, and check that it is well. Cheap enough to be called again and again.
 
         `waited_s`: for how long it has been waited for.
         """
@@ -268,7 +278,7 @@ class Worker:
     def finish(self, deadline: float) -> int:
         """Let it wait for the device. It is stopped when this returns.
 
-        Returns what it says of the time between two events, in ns, which only a trusted one is asked for.
+        Returns its claim of the time between two events, in ns; only a trusted worker is asked for that.
         """
         self.go_on()
         self._wait(wire.DONE, self._nonce, deadline, "running the kernel", is_on_clock=False)
@@ -303,17 +313,17 @@ class Worker:
         self._resting = schedule.at_rest(self._stopped)
 
     def check_parked(self) -> None:
-        """Raise WorkerCrashed if it has run since it was stopped, by whatever it was woken."""
+        """Raise WorkerCrashed if anything has woken it, so that it ran, since it was stopped."""
         if schedule.woken_ns(self._resting) > _STOPPED_ALLOWANCE_NS:
             raise self._crash("ran while it was stopped")
 
     @property
     def may_start_processes(self) -> bool:
-        """Tell if the filter of system calls lets it; it may always start threads."""
+        """True if the filter of system calls lets it start processes; it may always start threads."""
         return self._allowance.allow_processes
 
     def tree(self) -> list[int]:
-        """The worker and all that it has started, orphans too: those have become children of the first process."""
+        """List the worker and all that it has started, orphans too: these have become children of the first process."""
         return self._members(processes.tree)
 
     def _halt(self) -> set[int]:
@@ -363,7 +373,7 @@ class Worker:
         self._discard_messages()
 
     def _discard_messages(self) -> None:
-        """Read what a dead worker has sent: descriptors of a device that lie there would keep its context alive."""
+        """Read the messages of a dead worker: descriptors of a device that lie there would keep its context alive."""
         with contextlib.suppress(OSError):
             self._channel.settimeout(0)
             for _ in range(_MOST_MESSAGES):  # one that is not gone after all may go on sending
@@ -388,7 +398,7 @@ class Worker:
 
     @property
     def log(self) -> str:
-        """The end of what the worker wrote to stdout and stderr."""
+        """End of the worker's output to stdout and stderr."""
         self._drain_log()
         return self._log.decode(errors="replace").strip()
 
@@ -397,14 +407,14 @@ class Worker:
         self._control[wire.SCALARS_OFFSET : wire.SCALARS_OFFSET + len(scalars)] = scalars
 
     def _run(self) -> int:
-        """Let the stopped worker run; when, by the judge's clock."""
+        """Let the stopped worker run; returns the time at which it does, by the judge's clock."""
         self.check_parked()
         started = time.perf_counter_ns()
         self._resume()
         return started
 
     def _wake(self, word: int, nonce: int) -> int:
-        """Signal `word` to the stopped worker and let it run; when, by the judge's clock."""
+        """Signal `word` to the stopped worker and let it run; returns the time of that by the judge's clock."""
         self.check_parked()
         woken = time.perf_counter_ns()
         self._signal(word, nonce)
@@ -483,7 +493,7 @@ class Worker:
                 pass
 
     def _patrol(self) -> None:
-        """Look at what a hostile worker could do while we wait. Raises WorkerCrashed."""
+        """Check for harm that a hostile worker could do while we wait. Raises WorkerCrashed."""
         if cause := self._cause_of_death():
             raise self._crash(cause)
         self._drain_log()
@@ -501,12 +511,15 @@ class Worker:
             raise self._crash(f"made more than {self._most_files:,} files")
 
     def _has_too_many_files(self) -> bool:
-        """Tell if it leaves others too few. Its own are counted only where so many are gone, since that takes time."""
+        """Tell if it leaves others too few files.
+
+        Its own files are counted only where so many are gone, since counting takes time.
+        """
         taken = self._free_files - _free_files(self.scratch.parent)
         return taken > self._most_files and holds_more(self.scratch, self._most_files)
 
     def _check_machine(self, members: list[int]) -> None:
-        """Hold what no account of a process shows to the machine's limits. Raises WorkerCrashed."""
+        """Check use that no account of a process shows against the machine's limits. Raises WorkerCrashed."""
         if sum(map(processes.threads, members)) > _MOST_THREADS:
             raise self._crash(f"started more than {_MOST_THREADS} threads")
         # Shared memory that all have unmapped but for an unused inheritance is in nobody's account.
@@ -514,7 +527,7 @@ class Worker:
             raise self._crash(f"left less than {_LEAST_FREE_MEMORY_BYTES >> 20} MiB of the machine's memory free")
 
     def _own_bytes(self, pid: int) -> int:
-        """Memory of one of its processes, without what it has inherited and what the judge shares with it."""
+        """Return the memory of one of its processes, without inherited memory and memory shared with the judge."""
         shared = processes.shared_bytes(pid) - self.arena.host_bytes - wire.CONTROL_BYTES
         # What has ended, or become another program, has lost what it had inherited, and owes nobody else as much.
         return max(0, processes.private_bytes(pid) - self._inherited_bytes) + max(0, shared)
@@ -537,7 +550,7 @@ class Worker:
             raise self._crash(f"broke the protocol: {error}") from None
 
     def _await_birth(self) -> tuple[int, int, int]:
-        """Process ids of worker, first process of its namespaces, and guardian; returns once it is sandboxed."""
+        """Wait until the worker is sandboxed; ids of it, of its namespaces' first process, and of the guardian."""
         deadline = time.monotonic() + _BIRTH_TIMEOUT_S
         while time.monotonic() < deadline:
             select.select([self._status_fd], [], [], 0.1)
@@ -575,7 +588,7 @@ class Worker:
 
 
 def _name_of(number: int) -> str:
-    """Name a signal; those of real time have no name."""
+    """Name a signal; real-time signals have no name, so they are numbered."""
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
 
 

@@ -1,4 +1,4 @@
-"""Looking at and signalling a tree of processes through /proc: count, stop, resume, kill."""
+"""Process trees in /proc: find their members, count, stop, resume and kill them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 
 
 def tree(root: int) -> list[int]:
-    """`root` and all its descendants, as process ids of ours."""
+    """List `root` and all its descendants, as process ids of ours."""
     found = [root]
     for pid in found:
         found += children(pid)
@@ -17,7 +17,7 @@ def tree(root: int) -> list[int]:
 
 
 def halt(root: int) -> list[int]:
-    """The same, and each of them is signalled to stop as soon as it is found: from then on it starts no other."""
+    """List `root` and all its descendants, and signal each to stop as soon as it is found: then it starts no other."""
     found, new = list[int](), [root]
     while new:
         send(new, signal.SIGSTOP)
@@ -27,10 +27,10 @@ def halt(root: int) -> list[int]:
 
 
 def state(pid: int) -> str:
-    """The state letter of /proc (R, S, D, …) of a thread that has not stopped; T when all that live have.
+    """Return the state letter of /proc (R, S, D, …) of a thread that has not stopped; T when all living ones have.
 
-    Z when none lives, X when the process is gone. A first thread that has ended stays as a zombie beside those that go
-    on.
+    Z when none lives, X when the process is gone. A first thread that has ended stays as a zombie beside the threads
+    that go on.
     """
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
@@ -55,7 +55,7 @@ _YIELDS_S, _PAUSE_S = 0.002, 0.001
 def stop(pids: list[int], timeout_s: float = 1.0) -> None:
     """Stop `pids` and wait until the kernel shows every thread of them stopped (or gone).
 
-    Raises TimeoutError otherwise, for a process that still runs could slow or read what comes next.
+    Raises TimeoutError otherwise, for a process that still runs could slow or read the work that follows.
     """
     send(pids, signal.SIGSTOP)
     started = time.monotonic()
@@ -74,19 +74,19 @@ def stop(pids: list[int], timeout_s: float = 1.0) -> None:
 
 
 def resume(pids: list[int]) -> None:
-    """Let stopped processes run again."""
+    """Let stopped processes run again, by a signal."""
     send(pids, signal.SIGCONT)
 
 
 def send(pids: list[int], which: signal.Signals) -> None:
-    """Signal each of `pids`; those that are gone are skipped."""
+    """Signal each of `pids`; processes that are gone are skipped."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, which)
 
 
 def kill_tree(root: int) -> None:
-    """Kill `root` and what it has started, until nothing new turns up; in a pid namespace the first round ends all."""
+    """Kill `root` and its descendants, until no new ones turn up; in a pid namespace the first round ends all."""
     for _ in range(100):
         members = tree(root)
         send(members, signal.SIGSTOP)  # nobody forks while we count
@@ -98,7 +98,7 @@ def kill_tree(root: int) -> None:
 
 
 def children(pid: int) -> list[int]:
-    """The direct children of `pid`."""
+    """List the direct children of `pid`."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -108,7 +108,7 @@ def children(pid: int) -> list[int]:
 
 
 def ended_children_s(pid: int) -> float:
-    """Processor seconds of the children of `pid` that have ended, to within clock ticks; 0 when it is gone."""
+    """Return the processor seconds of the ended children of `pid`, to within clock ticks; 0 when it is gone."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
         fields = file.read().rpartition(b") ")[2].split()
         return sum(int(ticks) for ticks in fields[13:15]) / os.sysconf("SC_CLK_TCK")
@@ -116,22 +116,22 @@ def ended_children_s(pid: int) -> float:
 
 
 def private_bytes(pid: int) -> int:
-    """Memory that belongs to `pid` alone or was inherited by it: no files, nothing shared."""
+    """Return the memory that belongs to `pid` alone or was inherited by it: no files, nothing shared."""
     return _status_bytes(pid, "RssAnon:")
 
 
 def shared_bytes(pid: int) -> int:
-    """Memory without a file on disk that `pid` shares, or could share, with others."""
+    """Return the memory without a file on disk that `pid` shares, or could share, with others."""
     return _status_bytes(pid, "RssShmem:")
 
 
 def threads(pid: int) -> int:
-    """How many threads `pid` has; none when it is gone."""
+    """Count the threads of `pid`; 0 when it is gone."""
     return _number(f"/proc/{pid}/status", "Threads:")
 
 
 def available_bytes() -> int:
-    """Memory of the machine that can still be had, without swapping."""
+    """Return the memory of the machine that can still be had, without swapping."""
     return _number("/proc/meminfo", "MemAvailable:") * 1024
 
 

@@ -1,4 +1,4 @@
-"""The worker's answers, strictly parsed. Everything in them is a claim."""
+"""Answers of the worker, strictly parsed. Everything in them is a claim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Word = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class Claim(Strict):
-    """One tensor that a kernel of abi value says it returned."""
+    """Claim of one tensor that a kernel of abi value returned."""
 
     type: _Text
     dtype: _Text = ""
@@ -23,11 +23,11 @@ class Claim(Strict):
     stride: tuple[_Word, ...] = Field(default=(), max_length=16)
     pointer: _Word | None = None
     source: _Word | None = None
-    """In a burst: where it was before the worker has copied it to `pointer`."""
+    """Address in a burst before the worker has copied the tensor to `pointer`."""
 
 
 class Place(Strict):
-    """Where the emulator found something: a line, or an offset in the artefact."""
+    """Place of a finding of the emulator: a line, or an offset in the artefact."""
 
     file: _Text = ""
     line: _Word = 0
@@ -38,7 +38,7 @@ _Position = tuple[_Word, _Word, _Word]
 
 
 class OtherEnd(Strict):
-    """The earlier access of a race."""
+    """Earlier one of the two accesses of a race."""
 
     place: Place
     block: _Position
@@ -46,7 +46,7 @@ class OtherEnd(Strict):
 
 
 class Reported(Strict):
-    """One finding of the emulator's checker, which lives in the worker."""
+    """Finding of the emulator's checker, which lives in the worker."""
 
     kind: _Text
     message: _Text
@@ -62,14 +62,14 @@ _Reports = Annotated[tuple[Reported, ...], Field(max_length=16)]
 
 
 class Loaded(Strict):
-    """The submission was imported."""
+    """Answer that the submission was imported."""
 
     nonce: int
     outcome: Literal["loaded"]
 
 
 class Returned(Strict):
-    """The kernel returned. On a CUDA device the pointers of `outputs` are offsets in the judge's memory."""
+    """Answer that the kernel returned. On a CUDA device the pointers of `outputs` are offsets in the judge's memory."""
 
     nonce: int
     outcome: Literal["returned"]
@@ -78,7 +78,7 @@ class Returned(Strict):
 
 
 class Raised(Strict):
-    """An exception left the submission's code."""
+    """Answer that an exception left the submission's code."""
 
     nonce: int
     outcome: Literal["raised"]
@@ -97,7 +97,7 @@ _ADAPTER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminato
 
 
 def parse_answer(body: bytes, nonce: int) -> Answer:
-    """Raises ValueError when `body` is not an answer to the request `nonce`."""
+    """Parse an answer. Raises ValueError when `body` is not an answer to the request `nonce`."""
     try:
         answer = _ADAPTER.validate_json(body)
     except ValidationError as error:

@@ -1,12 +1,12 @@
-"""What a worker has used of the processor, and how long others kept it waiting, seen while it is stopped.
+"""Processor time that a worker has used, and the time that others kept it waiting, read while it is stopped.
 
 A thread that can run and does not, waits: the kernel counts that in /proc/PID/schedstat, for the first thread. It waits
-for the worker's own threads too, which is no excuse: what they ran is taken off. It may also wait for children that
-come and go unseen, so nothing is excused when any process or thread was created on this machine meanwhile: the last
-process id that the kernel gave away has then changed, in whatever namespace.
+for the worker's own threads too, which is no excuse: their running time is taken off. It may also wait for children
+that come and go unseen, so nothing is excused when any process or thread was created on this machine meanwhile: the
+last process id that the kernel gave away has then changed, in any namespace.
 
-Who is stopped uses nothing. That is held against the processor time of each process, and against how often each of its
-threads was put on a processor, which the kernel counts at once.
+A stopped process uses nothing. That is checked against the processor time of each process, and against the number of
+times that each of its threads was put on a processor, which the kernel counts at once.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _CPUCLOCK_SCHED = 2
 
 @dataclass(frozen=True)
 class Turn:
-    """What a stopped worker has used and waited so far, in ns; `is_known` where the kernel tells all of it.
+    """Use and waiting of a stopped worker so far, in ns; `is_known` where the kernel tells all of it.
 
     `processes` and `threads` count those of its tree. `ran_ns` and `waited_ns` are of its first thread, `others_ran_ns`
-    of its other threads, those that have ended too. `children_ns` has what each process that it has started has used.
+    is of its other threads, ended ones included. `children_ns` has the use of each process that it has started.
     """
 
     is_known: bool = False
@@ -38,14 +38,14 @@ class Turn:
     children_ns: Mapping[int, int] = field(default_factory=dict)
 
     def used_since(self, earlier: Turn) -> int | None:
-        """Processor time of the whole tree since then; None where that is uncertain, because a child is gone."""
+        """Return the whole tree's processor time since then; None where that is uncertain, because a child is gone."""
         if not (self.is_known and earlier.is_known) or not earlier.children_ns.keys() <= self.children_ns.keys():
             return None
         own_ns = self.ran_ns + self.others_ran_ns - earlier.ran_ns - earlier.others_ran_ns
         return own_ns + sum(self.children_ns.values()) - sum(earlier.children_ns.values())
 
     def waited_since(self, earlier: Turn) -> int | None:
-        """How long the first thread stood in a run queue behind foreign processes; None where that is uncertain."""
+        """Return the ns that the first thread stood in a run queue behind foreign processes; None where uncertain."""
         is_alone = self.processes == earlier.processes == 1 and self.last_pid == earlier.last_pid
         if not (is_alone and self.is_known and earlier.is_known):
             return None
@@ -53,21 +53,22 @@ class Turn:
         return max(0, self.waited_ns - earlier.waited_ns - others_ns)
 
     def waited_by(self, queued_ns: int | None, later: Turn) -> int | None:
-        """How much of that was over between this turn and `later`, when it had stood in a run queue for `queued_ns`.
+        """Return the ns waited from this turn until the first thread had queued for `queued_ns`, before `later`.
 
-        What its own threads have run until `later` may all have been before: no excuse, as far as anybody can tell.
+        All that its own threads have run until `later` may have been before that moment: so all of it is taken off, as
+        no excuse. None where `queued_ns` or the waiting until `later` is not known.
         """
         waited_ns = later.waited_since(self)
         return None if waited_ns is None or queued_ns is None else min(waited_ns, max(0, queued_ns - self.waited_ns))
 
     def may_miss(self, earlier: Turn) -> bool:
-        """Whether a process, or a thread, may have come and gone since then, of which neither of the two knows."""
+        """Tell if a process or a thread may have come and gone since then, which neither of the two turns shows."""
         return not (self.is_known and earlier.is_known) or self.last_pid != earlier.last_pid
 
 
 @dataclass(frozen=True)
 class Rest:
-    """A stopped process: how often each of its threads was put on a processor, and what it has used of one, in ns.
+    """State of a stopped process: `starts` of each thread on a processor, and the processor time used, in ns.
 
     There are no `starts` where the kernel does not count them.
     """
@@ -77,7 +78,7 @@ class Rest:
 
 
 def open_queue(pid: int) -> int | None:
-    """A file to ask `queued_ns`, which is faster than `look`; the caller closes it. None where the kernel has none."""
+    """Open a file to ask `queued_ns`, which is faster than `look`; the caller closes it. None where there is none."""
     try:
         return os.open(f"/proc/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -85,7 +86,7 @@ def open_queue(pid: int) -> int | None:
 
 
 def queued_ns(queue: int | None) -> int | None:
-    """How long the first thread has stood in a run queue so far, behind whomever; true of a running one, too."""
+    """Return the ns that the first thread has stood in a run queue, behind any thread; valid while it runs, too."""
     try:
         return None if queue is None else int(os.pread(queue, 80, 0).split()[1])
     except (OSError, IndexError, ValueError):  # it has ended meanwhile
@@ -93,7 +94,7 @@ def queued_ns(queue: int | None) -> int | None:
 
 
 def look(pid: int, members: Sequence[int]) -> Turn:
-    """The turn of the stopped worker `pid`, whose tree has `members`; of a running one it is up to a clock tick old."""
+    """Read the turn of the stopped worker `pid` with tree `members`; of a running one it is up to a clock tick old."""
     threads = sum(len(_tasks(member)) for member in members)
     try:
         ran, waited = map(int, _read(f"/proc/{pid}/schedstat").split()[:2])
@@ -106,7 +107,7 @@ def look(pid: int, members: Sequence[int]) -> Turn:
 
 
 def at_rest(members: Sequence[int]) -> dict[int, Rest]:
-    """Those of the stopped processes `members` that are still there."""
+    """Return the Rest of each of the stopped processes `members` that is still there."""
     resting = {}
     for pid in members:
         with contextlib.suppress(OSError):
@@ -115,7 +116,7 @@ def at_rest(members: Sequence[int]) -> dict[int, Rest]:
 
 
 def woken_ns(resting: Mapping[int, Rest]) -> int:
-    """What stopped processes have used of a processor since: those of which a thread was put on one.
+    """Sum the processor time since then of stopped processes of which a thread was put on a processor.
 
     Time alone proves nothing: a process seems stopped for some microseconds before it has left its processor, and only
     then is the time since the last clock tick put to its account. Starts alone prove nothing either: a thread may be
@@ -130,12 +131,12 @@ def woken_ns(resting: Mapping[int, Rest]) -> int:
 
 
 def processor_ns(pid: int) -> int:
-    """Processor time of a process with all its threads, those that have ended too. Raises OSError when it is gone."""
+    """Return the processor time of a process and all its threads, also ended ones. Raises OSError when it is gone."""
     return time.clock_gettime_ns((~pid << 3) | _CPUCLOCK_SCHED)  # clock_getcpuclockid of POSIX
 
 
 def total_processor_ns(members: Sequence[int]) -> int:
-    """Processor time of these processes; those that are gone count nothing."""
+    """Return the processor time of these processes; processes that are gone count nothing."""
     total = 0
     for member in members:
         try:
@@ -146,7 +147,7 @@ def total_processor_ns(members: Sequence[int]) -> int:
 
 
 def _starts(pid: int) -> dict[str, int]:
-    """How often each thread of a process was put on a processor; empty where the kernel does not count that."""
+    """Count how often each thread of a process was put on a processor; empty where the kernel does not count that."""
     starts = {}
     for task in _tasks(pid):
         with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile

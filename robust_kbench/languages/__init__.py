@@ -1,4 +1,4 @@
-"""One module per language: from sources to an artefact that a worker can load. How it is loaded is the worker's part.
+"""Builders, one module per language: they turn sources into an artefact. Loading the artefact is the worker's part.
 
 The table is the registry: a language is a module with `build`, and a line here.
 """
@@ -31,7 +31,7 @@ BUILDERS: dict[str, Build] = {
 def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceKind, folder: Path) -> Built:
     """Build `submission` for one element type in the empty `folder`.
 
-    Raises BuildError with the compiler's first error, or with what our own code stumbled over in the sources. Raises
+    Raises BuildError with the compiler's first error, or with the error that our own code meets in the sources. Raises
     Unsupported when this machine cannot run the result.
     """
     try:

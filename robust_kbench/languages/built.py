@@ -1,4 +1,4 @@
-"""What a builder hands over: an artefact and the way to load it."""
+"""Result of a builder: an artefact and the way to load it."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ class Built:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """What has to be read to load the artefact where it was built: its folder, and what else is needed."""
+        """Folders that must be readable to load the artefact where it was built: its own, and others that it needs."""
         return self.home or self.path.parent, *self.needs
 
     @property
     def entry(self) -> dict[str, Any]:
-        """What `worker.loaders` needs to know to load the artefact."""
+        """Data that `worker.loaders` needs to load the artefact."""
         return {"abi": self.abi, "path": str(self.path), "symbol": self.symbol, "plan": dict(self.plan)}
 
     def load_request(self, device: str) -> dict[str, Any]:
-        """The frame that has a worker load the artefact."""
+        """Return the frame that has a worker load the artefact."""
         more = {"device": device, "execution": self.execution, "environment": dict(self.environment)}
         return {**self.entry, **more}
 
 
 def write_sources(submission: Submission, folder: Path) -> Path:
-    """Write the frozen sources into a folder of their own below `folder`; returns the entry file."""
+    """Write the frozen sources into a folder of their own below `folder`, and return the entry file."""
     home = folder / SOURCES
     write_files(submission.sources, home)
     return home / submission.entry_file

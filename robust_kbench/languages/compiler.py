@@ -26,7 +26,7 @@ _FIRST_ERROR = re.compile(r"^.*?(?:error|undefined reference|not defined)\b.*$",
 
 
 class Stop:
-    """Ends compilers for which nobody waits any longer: an interrupt reaches the main thread alone."""
+    """Switch that ends compilers whose output is no longer wanted: an interrupt reaches the main thread alone."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,7 +34,7 @@ class Stop:
         self._is_set = False
 
     def set(self) -> None:
-        """End what runs under it, and whatever begins to."""
+        """End the processes that run under this switch, and any that start under it later."""
         with self._lock:
             self._is_set = True
             for process in self._running:
@@ -42,7 +42,7 @@ class Stop:
 
     @contextlib.contextmanager
     def over_this_thread(self) -> Iterator[None]:
-        """What this thread runs in the block runs under it."""
+        """Put every compiler that this thread runs in the block under this switch."""
         before = getattr(_OF_THREAD, "stop", None)
         _OF_THREAD.stop = self
         try:
@@ -52,7 +52,7 @@ class Stop:
 
     @contextlib.contextmanager
     def over(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        """End `process` when this is set, and raise KeyboardInterrupt: whatever would be tried next has no use."""
+        """End `process` when this is set, and raise KeyboardInterrupt: any further attempt would be of no use."""
         with self._lock:
             self._running.add(process)
             if self._is_set:
@@ -79,9 +79,10 @@ def run(
     max_characters: int = _LOG_CHARACTERS,
     readable: Sequence[Path] = (),
 ) -> str:
-    """Run `command` in `folder` and return the first `max_characters` of what it printed.
+    """Run `command` in `folder` and return the first `max_characters` of its output.
 
-    It may read `readable`, too, beside what everybody in a sandbox may (see worker.readable).
+    The command may read `readable`, too, beside the paths that every sandbox may read (see worker.readable).
+
     Raises BuildError with the first error when it fails, or when it takes longer than `timeout_s`.
     """
     code, output = run_verbatim(command, folder, timeout_s=timeout_s, memory_bytes=memory_bytes, readable=readable)
@@ -94,9 +95,9 @@ def run(
 def run_verbatim(
     command: Sequence[str], folder: Path, *, timeout_s: int, memory_bytes: int = 4 << 30, readable: Sequence[Path] = ()
 ) -> tuple[int, str]:
-    """Run `command` in the same way, and return its exit code and the first mebibyte of what it printed.
+    """Run `command` in the same way, and return its exit code and the first mebibyte of its output.
 
-    Nothing in `folder` is opened here: it may have been replaced by a link to something that only the judge may touch.
+    No file in `folder` is opened here: it may have been replaced by a link to a file that only the judge may touch.
     Raises KeyboardInterrupt when the thread's `Stop` is set, and HarnessError where no compiler can be started.
     """
     _check_disk(folder)
@@ -130,7 +131,7 @@ def run_verbatim(
 
 
 class _Started:
-    """A pipe on which the builder says that it runs, before anything hostile does: what fails earlier is our fault."""
+    """Pipe on which the builder says that it runs, before hostile code does: any earlier failure is our fault."""
 
     is_told = False
 

@@ -58,7 +58,7 @@ def c_options(
 
 
 def torch_options(name: str) -> list[str]:
-    """Where the headers of torch, pybind11 and Python are, and the module's name."""
+    """Return the options for the headers of torch, pybind11 and Python, and for the module's name."""
     from torch.utils import cpp_extension
 
     folders = [*cpp_extension.include_paths(), sysconfig.get_paths()["include"]]
@@ -70,7 +70,7 @@ def torch_options(name: str) -> list[str]:
 
 
 def torch_libraries() -> list[str]:
-    """What a torch extension links against."""
+    """Return the options that link a torch extension to its libraries."""
     from torch.utils import cpp_extension
 
     folders = cpp_extension.library_paths()

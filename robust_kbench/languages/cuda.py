@@ -32,7 +32,7 @@ _LAUNCHING = ("cudaLaunchKernel", "__cudaLaunchKernel", "cudaLaunchCooperativeKe
 
 @dataclass(frozen=True)
 class _Job:
-    """One build for the emulator."""
+    """Job of one build for the emulator."""
 
     submission: Submission
     task: Task
@@ -41,12 +41,12 @@ class _Job:
 
     @property
     def entry(self) -> Path:
-        """The rewritten entry file."""
+        """Path of the rewritten entry file."""
         return self.folder / SOURCES / self.submission.entry_file
 
     @property
     def target(self) -> Path:
-        """The shared object."""
+        """Path of the shared object that is built."""
         return self.folder / f"kernel_{self.dtype}.so"
 
 
@@ -64,7 +64,7 @@ def build(submission: Submission, task: Task, dtype: FloatDType, device: DeviceK
 def emulate(submission: Submission, task: Task, dtype: FloatDType, folder: Path, *, checked: bool) -> Built:
     """Compile for the emulator; `checked` makes every memory access visible to its checker.
 
-    Raises Unsupported for what the emulator cannot run, and BuildError for what no compiler accepts.
+    Raises Unsupported for code that the emulator cannot run, and BuildError for code that no compiler accepts.
     """
     if submission.abi == "launch":
         submission = launches.with_host_code(submission, task)
@@ -91,7 +91,7 @@ def _compile_rewritten(job: _Job, library: Path, instrumented: bool) -> str:
 
 
 def _compile_extension(job: _Job, library: Path, instrumented: bool, common: Sequence[str]) -> str:
-    """First with the few of torch's headers that most kernels need, then, if it looks like their fault, with all."""
+    """Compile with the few torch headers that most kernels need; if they seem to be at fault, with all of them."""
     text = "\n".join(job.submission.sources.values())
     linked = torch_headers.library(toolchain.cache_folder(), library)
 
@@ -130,7 +130,7 @@ def _emulated_flags(flags: Sequence[str] | None) -> list[str]:
 
 
 def _whose_fault(error: BuildError, job: _Job) -> BuildError | Unsupported:
-    """The emulator's headers lack something if CUDA's own compiler accepts the source."""
+    """Return Unsupported if CUDA's own compiler accepts the source: then the emulator's headers lack something."""
     if shutil.which("nvcc") is None or job.submission.abi == "torch":  # which takes nvcc too long
         return error
     original = job.folder.with_name(f"{job.folder.name}-nvcc")  # where no build has been
@@ -169,7 +169,7 @@ def _compile(
 
 
 def _launches_that_can_be_knocked_out(compiler_path: str, folder: Path) -> list[str]:
-    """Options that link the functions by which kernels are launched to ours; see checking.knock_out."""
+    """Return options that link the functions by which kernels are launched to ours; see checking.knock_out."""
     target = folder / "kbench_launches.o"
     command = [compiler_path, "-c", "-Xcompiler", "-fPIC", str(cpp.INCLUDE / "kbench_launches.cpp"), "-o", str(target)]
     compiler.run(command, folder, timeout_s=_TIMEOUT_S, memory_bytes=_MEMORY_BYTES)
@@ -177,10 +177,10 @@ def _launches_that_can_be_knocked_out(compiler_path: str, folder: Path) -> list[
 
 
 def _for_this_device() -> str:
-    """Nvcc's flag for the machine code of the device at hand, which a compiler in a sandbox cannot ask.
+    """Return nvcc's flag for the machine code of the device at hand, which a compiler in a sandbox cannot ask.
 
-    From Hopper on with the instructions that only that very generation has. By `-arch=sm_90a` nvcc means code of sm_90,
-    too: it would compile everything twice, and kernels with such instructions not at all.
+    From Hopper on the code has the instructions that only that very generation has. By `-arch=sm_90a` nvcc means code
+    of sm_90, too: it would compile everything twice, and kernels with such instructions not at all.
     """
     own = nvml.architecture()
     if own is None:
@@ -192,7 +192,7 @@ def _for_this_device() -> str:
 
 
 def _compile_device_code(submission: Submission, task: Task, dtype: FloatDType, folder: Path) -> Built:
-    """A cubin, which holds kernels and nothing that a processor could run, and the plan by which they are launched."""
+    """Compile a cubin, which holds no code for a processor, and make the plan by which its kernels are launched."""
     if (found := shutil.which("nvcc")) is None:
         raise Unsupported(_NEEDS_COMPILER)
     entry = write_sources(submission, folder)
@@ -205,7 +205,7 @@ def _compile_device_code(submission: Submission, task: Task, dtype: FloatDType, 
 
 
 def defects(reports: Sequence[Mapping[str, Any]], built: Built, submission: Submission) -> tuple[Defect, ...]:
-    """Look up files and lines of what the emulator reported about a call; lines are 0 where the tool fails."""
+    """Look up files and lines of the emulator's reports about a call; lines are 0 where the tool fails."""
     folder = built.path.parent
 
     def run(command: list[str]) -> str:

@@ -20,7 +20,7 @@ _GENERATED = "kbench_launches.cu"
 
 
 def check(submission: Submission, task: Task) -> None:
-    """Raises SpecError for a name that the task does not have."""
+    """Raise SpecError for a name that the task does not have, or for a scratch name that it has."""
     where = f"{submission.name}: submission.yaml"
     for name, size in submission.file.scratch.items():
         if strangers := sorted(arithmetic.names(size) - set(task.axes)):
@@ -36,7 +36,7 @@ def check(submission: Submission, task: Task) -> None:
 
 
 def plan(submission: Submission, task: Task) -> dict[str, Any]:
-    """What the worker is told: sizes as programs for a stack, arguments by their place in the call or in scratch."""
+    """Return the worker's plan: sizes as programs for a stack, arguments by their place in the call or in scratch."""
     names = _names(task)
     scratch = list(submission.file.scratch)
     return {
@@ -59,7 +59,7 @@ def plan(submission: Submission, task: Task) -> dict[str, Any]:
 
 
 def with_host_code(submission: Submission, task: Task) -> Submission:
-    """The same submission in abi c: a host function that launches the kernels stands behind the source."""
+    """Return the submission in abi c: a host function that launches the kernels stands behind the source."""
     host = f'#include "{submission.entry_file}"\n{_host_function(submission, task)}'
     symbol = "kbench_launch_kernels"
     file = submission.file.model_copy(
@@ -92,7 +92,7 @@ def _host_function(submission: Submission, task: Task) -> str:
 
 
 def _variable(scratch: str) -> str:
-    """Its name may be a word of C++, or that of another variable of the host function."""
+    """Name a scratch buffer's variable: the buffer's name may be a word of C++, or another variable's name."""
     return f"kbench_scratch_{scratch}"
 
 
@@ -118,7 +118,7 @@ def _three(sizes: Sequence[int | str]) -> list[list[int | str]]:
 
 
 def _text(size: int | str) -> str:
-    """An expression of C++ for a size that is never negative, for which its division is Python's."""
+    """Return C++ for a size that is never negative, for which the division of C++ is Python's."""
     stack: list[str] = []
     for token in arithmetic.postfix(size):
         if isinstance(token, int) or token.isidentifier():
@@ -130,5 +130,5 @@ def _text(size: int | str) -> str:
 
 
 def _names(task: Task) -> list[str]:
-    """What a call has, in its order: inputs, outputs, axes."""
+    """List the arguments of a call in its order: inputs, outputs, axes."""
     return [*task.inputs, *task.outputs, *task.axes]

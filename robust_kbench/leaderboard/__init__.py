@@ -1,1 +1,1 @@
-"""A pure function of records: ranked rows, then CSV and Markdown. Regenerating it is byte-identical."""
+"""Leaderboard as a pure function of records: ranked rows, then CSV and Markdown, always with the same bytes."""

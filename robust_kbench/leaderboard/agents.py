@@ -1,6 +1,7 @@
-"""Runs of agents as their folders tell them, and a table of them.
+"""Runs of agents, read from their folders, and a table of them.
 
-A folder may come from anybody: what is no summary, or says what cannot be computed with, is a problem that is told.
+A folder may come from anybody. A file that is no summary, or has values that cannot be computed with, is reported as a
+problem.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ AGENT_COLUMNS = (
 
 @dataclass(frozen=True)
 class Run:
-    """A run of `kbench evolve`, or one of a sweep's, and its folder."""
+    """Run of `kbench evolve`, or one run of a sweep, and its folder."""
 
     folder: Path
     summary: Summary
@@ -44,14 +45,14 @@ class Run:
 
 @dataclass(frozen=True)
 class Runs:
-    """In order of task, agent, models and seed."""
+    """Runs in order of task, agent, models and seed, and the problems of reading them."""
 
     runs: list[Run]
     problems: list[Problem]
 
 
 def load(folders: Sequence[Path]) -> Runs:
-    """Every run below these folders, once. Links are not followed."""
+    """Load every run below these folders once. Links are not followed."""
     files = sorted({path.resolve(): path for folder in folders for path in sorted(folder.rglob(_FILE))}.values())
     runs: list[Run] = []
     problems: list[Problem] = []
@@ -86,7 +87,7 @@ def _read(file: Path) -> Summary:
 
 
 def _objections(run: Summary) -> Iterator[str]:
-    """What a schema does not say, but every mean of ratios needs."""
+    """Yield objections to values that every mean of ratios needs and that no schema checks."""
     if run.area.keys() != _AXES:
         yield f"area: expected {', '.join(sorted(_AXES))}"
     ratios: dict[str, Interval | None] = {
@@ -104,7 +105,7 @@ def _objections(run: Summary) -> Iterator[str]:
 
 
 def _counts(run: Summary) -> Iterator[float]:
-    """Whatever is added up."""
+    """Yield every number of a run that is added up."""
     told: list[Strict] = [*run.operators.values(), *run.verifiers.values(), *run.curve, run.limits, run]
     for each in told:
         for name, value in each:
@@ -114,7 +115,7 @@ def _counts(run: Summary) -> Iterator[float]:
 
 
 def to_csv(runs: Sequence[Run]) -> str:
-    """A row for each agent, model and terms: see agents.comparison, of which these are all columns."""
+    """Return a CSV with a row for each agent, model and terms, and all columns of agents.comparison."""
     frame = comparison.aggregate(run.summary for run in runs)
     rows = [{str(name): _plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
     rows.sort(key=lambda row: [str(row[name]) for name in (*comparison.TERMS, "agent", "agent_digest", "llm")])
@@ -122,12 +123,12 @@ def to_csv(runs: Sequence[Run]) -> str:
 
 
 def _plain(value: object) -> object:
-    """Pandas says NaN where there is nothing, also in columns of whole numbers."""
+    """Return `value`, but None for NaN, which pandas puts in empty cells, also in columns of whole numbers."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def to_markdown(runs: Sequence[Run]) -> str:
-    """Tables of agents under equal terms, and what their verifiers were worth."""
+    """Return tables of agents under equal terms, and of the worth of their verifiers."""
     summaries = [run.summary for run in runs]
     verifiers = comparison.verifiers_to_markdown(summaries)
     return "\n".join(part for part in (comparison.to_markdown(comparison.aggregate(summaries)), verifiers) if part)

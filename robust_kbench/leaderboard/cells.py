@@ -1,4 +1,4 @@
-"""Cells of tables: what a record words is hostile text, and inert in a CSV and on a page of Markdown."""
+"""Cells of tables. Text of a record is hostile, and made inert for a CSV and for a page of Markdown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENDS_CODE = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 
 
 def to_csv(rows: Iterable[Mapping[str, object]], columns: Sequence[str], decimals: int = 4) -> str:
-    """Comma-separated, one header line, empty where a value does not exist. Text is no formula: see `inert`."""
+    """Return a CSV with one header line and empty cells for missing values. Text is no formula: see `inert`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -31,7 +31,7 @@ def to_csv(rows: Iterable[Mapping[str, object]], columns: Sequence[str], decimal
 
 
 def _tuples(columns: Sequence[str]) -> Callable[[Mapping[str, object]], tuple[object, ...]]:
-    """What a row has in `columns`, in their order."""
+    """Return a function that picks the values of `columns` from a row, in their order."""
     pick = itemgetter(*columns)
     return pick if len(columns) > 1 else lambda row: (pick(row),)
 
@@ -55,12 +55,15 @@ def _cell(value: object, form: str) -> object:
 
 @lru_cache(maxsize=1 << 16)
 def inert(text: str) -> str:
-    """As one line in which no spreadsheet finds a formula: an apostrophe stands before it."""
+    """Return `text` as one line in which no spreadsheet finds a formula: an apostrophe is put before each."""
     return _FORMULA.sub(r"\1\2'\3", shown(text))
 
 
 @lru_cache(maxsize=1 << 14)
 def quoted(text: str) -> str:
-    """`text` as code, where a page finds no markup, link, mention or entity. What would end the code is replaced."""
+    """Return `text` as Markdown code, without markup, link, mention or entity for a page.
+
+    Characters that would end the code are replaced.
+    """
     code = shown(text).translate(_ENDS_CODE).strip()
     return f"`{code}`" if code else ""

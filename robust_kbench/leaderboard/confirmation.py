@@ -1,7 +1,7 @@
-"""A record, run again: whether its verdict and, within the intervals, its speed are confirmed.
+"""Confirmation of a record by running it again: of its verdict and, within the intervals, of its speed.
 
-Confirmations stand beside a store, one line of JSON each. They are as good as the word of who wrote them, which a
-signature tells; the board says of which records there are some.
+Confirmations stand beside a store, one line of JSON each. They are as good as the word of their author, which a
+signature tells. The board marks the records that have some.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DOMAIN = b"robust-kbench confirmation v1\n"
 
 
 class Interval(Strict):
-    """A speedup over the fastest baseline with its 95 % interval."""
+    """Speedup over the fastest baseline with its 95 % interval."""
 
     value: float
     low: float
@@ -46,7 +46,7 @@ class Interval(Strict):
 
 
 class Confirmation(Strict):
-    """What came of running a record again. Its texts are as hostile as a record's."""
+    """Result of running a record again. Its texts are as hostile as a record's."""
 
     record: str = Field(description="digest of the record, computed anew")
     original_status: str
@@ -64,20 +64,20 @@ class Confirmation(Strict):
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether nothing of the record was contradicted."""
+        """True if nothing of the record was contradicted."""
         return self.verdict_confirmed and self.speed_confirmed is not False
 
 
 @dataclass(frozen=True)
 class Confirmations:
-    """Of some stores, in order of time, and what could not be believed."""
+    """Confirmations of some stores in order of time, and the lines that could not be believed."""
 
     found: list[Confirmation]
     problems: list[Problem]
 
 
 class Compared(NamedTuple):
-    """Speeds of two runs; `is_confirmed` is None where they cannot be compared, for which there is a `reason`."""
+    """Comparison of the speeds of two runs. If they cannot be compared, `is_confirmed` is None, with a `reason`."""
 
     is_confirmed: bool | None
     reason: str = ""
@@ -86,7 +86,7 @@ class Compared(NamedTuple):
 
 
 def beside(path: Path) -> Path:
-    """Where the confirmations of a store are kept."""
+    """Return the path of a store's confirmations."""
     return path.parent / CONFIRMATIONS
 
 
@@ -99,8 +99,8 @@ def verify(
 ) -> Confirmation:
     """Run `record` again, with its seed and tier, and compare.
 
-    Raises UsageError where this is not what was judged, or not the machine for it, and HarnessError for our own
-    failure: neither speaks for or against the record.
+    Raises UsageError if the submission or its task is not the one that was judged, or if the machine does not fit.
+    Raises HarnessError for our own failure. Neither speaks for or against the record.
     """
     _check(record, submission, evaluator.device.kind)
     again = evaluator.evaluate(submission, tier=record.tier, seed=record.seed, progress=progress)
@@ -126,7 +126,7 @@ def _check(record: RunRecord, submission: Submission, device: str) -> None:
 
 
 def compare(record: RunRecord, again: RunRecord) -> Confirmation:
-    """Of a record and its repetition; not signed."""
+    """Compare a record with its repetition. The result is not signed."""
     is_same = record.status is again.status
     speed = _speed(record, again) if is_same else Compared(None, _in_words(record, again))
     return Confirmation(
@@ -151,7 +151,7 @@ def _in_words(record: RunRecord, again: RunRecord) -> str:
 
 
 def _speed(record: RunRecord, again: RunRecord) -> Compared:
-    """Whether the intervals overlap, or both speeds count as equal to the baseline, in every dtype."""
+    """Compare speeds: in every dtype the intervals must overlap, or both speeds count as equal to the baseline."""
     if obstacle := _obstacle(record, again):
         return Compared(None, obstacle)
     try:
@@ -167,7 +167,7 @@ def _speed(record: RunRecord, again: RunRecord) -> Compared:
 
 
 def _obstacle(record: RunRecord, again: RunRecord) -> str:
-    """Why speeds cannot be compared; empty where they can."""
+    """Return the reason why speeds cannot be compared; empty if they can."""
     if not record.timings or not again.timings:
         return "nothing was timed" if not record.timings else "nothing was timed now"
     if _device(record) != _device(again):
@@ -182,7 +182,7 @@ def _device(record: RunRecord) -> str:
 
 
 def _intervals(scores: Mapping[FloatDType, DtypeScore]) -> dict[str, Interval]:
-    """Raises ValueError for what is not finite."""
+    """Return the speedup of each dtype with its interval. Raises ValueError for values that are not finite."""
     speedups = {dtype: scored.speedup for dtype, scored in scores.items()}
     return {dtype: Interval(value=each.value, low=each.low, high=each.high) for dtype, each in speedups.items()}
 
@@ -204,23 +204,23 @@ def _message(confirmation: Confirmation) -> bytes:
 
 
 def append(path: Path, confirmation: Confirmation) -> None:
-    """Add one line, and return when it is on disk."""
+    """Add a confirmation as one line, and return when it is on disk."""
     store.append_line(path, to_line(confirmation))
 
 
 def to_line(confirmation: Confirmation) -> bytes:
-    """With a newline."""
+    """Return a confirmation as one line of JSON, with a newline."""
     return canonical(confirmation, without=set()) + b"\n"
 
 
 def load(paths: Sequence[Path]) -> Confirmations:
-    """The confirmations beside these stores, each once. One with a wrong signature is a problem, and left out."""
+    """Load the confirmations beside these stores, each once. One with a wrong signature is a problem, and left out."""
     files = dict.fromkeys(beside(path) for path in paths)
     return read([path for path in files if path.exists()])
 
 
 def read(files: Sequence[Path]) -> Confirmations:
-    """The same of files of confirmations."""
+    """Read files of confirmations, with the same checks as `load`."""
     problems: list[Problem] = []
     found: list[Confirmation] = []
     for place, line in lines(files, problems):
@@ -232,13 +232,13 @@ def read(files: Sequence[Path]) -> Confirmations:
 
 
 def united(*found: Iterable[Confirmation]) -> list[Confirmation]:
-    """Each once, in order of time."""
+    """Return each confirmation once, in order of time."""
     every = {to_line(each): each for some in found for each in some}
     return [every[line] for line in sorted(every, key=lambda line: (every[line].at, line))]
 
 
 def _parsed(line: bytes) -> Confirmation:
-    """Raises ValueError."""
+    """Parse one line. Raises ValueError if it is no confirmation, or if its signature is wrong."""
     try:
         found = Confirmation.model_validate_json(line)
     except ValidationError as error:
@@ -251,5 +251,5 @@ def _parsed(line: bytes) -> Confirmation:
 
 
 def believed(found: Iterable[Confirmation], trusted: frozenset[str]) -> list[Confirmation]:
-    """Those by trusted keys; all of them where nobody says whom to trust."""
+    """Select the confirmations by trusted keys; all of them if no key is given."""
     return [each for each in found if not trusted or each.by in trusted]

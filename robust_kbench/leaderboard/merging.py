@@ -1,7 +1,7 @@
-"""Stores to one store, without duplicates. No line is rewritten, so that digests and signatures stay what they are.
+"""Merging of stores into one, without duplicates. No line is rewritten, so digests and signatures stay valid.
 
-Two lines are the same record if their contents are, whatever digest they claim: nobody keeps a record out by putting
-its digest on another one. Only places are kept in memory, since stores hold gigabytes.
+Two lines are the same record if their contents are, whatever digest they claim. So a line that claims the digest of a
+record cannot keep that record out. Only places are kept in memory, since stores hold gigabytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BEST_FIRST = {True: 0, None: 1, False: 2}
 
 @dataclass(frozen=True)
 class Merged:
-    """What came of it: records that the store holds now, how many are new there, and how many lines were none."""
+    """Result of a merge: how many records the store holds now, how many are new, and which lines could not be read."""
 
     records: int
     added: int
@@ -35,7 +35,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A readable line: where it stands, what it is ordered by, who vouches for it, and the digest of its bytes."""
+    """Readable line: its place, the fields that order it, its signer, and the digest of its bytes."""
 
     place: Place
     started_at: str
@@ -45,16 +45,19 @@ class _Entry:
     line_digest: bytes
 
     def order(self, target: Path) -> tuple[Any, ...]:
-        """By time. Of one moment, what `target` holds comes first and as it is: nobody gets before it."""
+        """Return the sort key, by time. At one moment the lines of `target` come first and stay in their order.
+
+        So no new line gets before an old one.
+        """
         is_new = self.place.path != target
         return self.started_at, is_new, 0 if is_new else self.place.number, self.digest, self.signer
 
 
 def merge(stores: Sequence[Path], into: Path) -> Merged:
-    """Add to `into`, which may exist already, all records of `stores` that it lacks, and put them in order of time.
+    """Add to `into`, which may exist already, all records of `stores` that it lacks, in order of time.
 
-    Merging again changes nothing. A broken line is left out; `into` must have none, or nothing is done: SpecError.
-    Confirmations beside the stores are united beside `into`.
+    Merging again changes nothing. A broken line of `stores` is left out. A broken line of `into`, other than a torn
+    last one, raises SpecError, and nothing is done. Confirmations beside the stores are united beside `into`.
     """
     target = Path(os.path.realpath(into))
     others = [path for path in stores if Path(os.path.realpath(path)) != target]
@@ -85,7 +88,7 @@ def _entries(paths: Sequence[Path], problems: list[Problem]) -> Iterator[_Entry]
 
 
 def _refuse_to_lose(problems: Iterable[Problem]) -> None:
-    """What this kbench cannot read in the store that it writes may be a record of a newer one."""
+    """Raise SpecError for a line of the target that cannot be read: it may be a record of a newer kbench."""
     for problem in problems:
         if problem.what != TORN:
             raise SpecError(f"{problem.where}: {problem.what}; repair it, or merge into another file")
@@ -99,7 +102,10 @@ def _union(found: Iterable[_Entry]) -> list[_Entry]:
 
 
 def _vouched(copies: Iterable[_Entry]) -> list[_Entry]:
-    """One for each signer; where nobody has signed, one with its digest, then one without, then one that lies."""
+    """Select one copy for each signer.
+
+    If no copy is signed, select one with its digest, else one without, else one with a wrong digest.
+    """
     ordered = sorted(copies, key=lambda each: (_BEST_FIRST[each.intact], each.line_digest))
     signed: dict[str, _Entry] = {}
     for each in ordered:
@@ -116,7 +122,10 @@ def _line(entry: _Entry) -> bytes:
 
 
 def _merge_confirmations(stores: Sequence[Path], target: Path, problems: list[Problem]) -> int:
-    """How many there are. Added at the end: a line beside `target` that this kbench cannot read stays."""
+    """Append the missing confirmations beside `target`, and return how many there are.
+
+    An unreadable line beside `target` stays, as lines are only added at the end.
+    """
     loaded = confirmation.load(stores)
     problems += loaded.problems
     file = confirmation.beside(target)

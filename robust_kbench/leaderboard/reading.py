@@ -1,6 +1,6 @@
-"""Lines of stores that anybody may have written: what cannot be read is told, and costs no other line.
+"""Lines of stores that anybody may have written. A line that cannot be read is reported, and costs no other line.
 
-`store.read` is strict, as befits a store of one's own; a leaderboard collects those of strangers.
+`store.read` is strict, which suits a store of one's own. A leaderboard collects those of strangers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a line stands: bytes from the start of the file, its length without the newline, its number from 1."""
+    """Place of a line: bytes from the start of the file, length without the newline, and number from 1."""
 
     path: Path
     offset: int
@@ -37,25 +37,28 @@ class Place:
 
     @property
     def where(self) -> str:
-        """As an editor takes it."""
+        """Place in the form `path:line`, which editors take."""
         return f"{self.path}:{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be read, in words that steer nothing."""
+    """Problem of reading a file or a line, in text that cannot steer a terminal or a page."""
 
     where: str
     what: str
 
     @classmethod
     def at(cls, where: str, what: Exception | str) -> Self:
-        """`what` may begin with `where`, as our errors do."""
+        """Make a problem. `what` may begin with `where`, as our errors do."""
         return cls(shown(where), shown(str(what).removeprefix(f"{where}: "))[:_MAX_WORDS])
 
 
 def stores(paths: Sequence[Path]) -> list[Path]:
-    """Files as they are named, and all stores below folders, each once. Raises UsageError for what does not exist."""
+    """List files as they are named, and all stores below folders, each once.
+
+    Raises UsageError for a path that does not exist, or if no store is found.
+    """
     found: dict[str, Path] = {}
     for path in paths:
         if not path.exists():
@@ -72,7 +75,7 @@ def _stores_below(folder: Path) -> list[Path]:
 
 
 def lines(paths: Sequence[Path], problems: list[Problem] | None = None) -> Iterator[tuple[Place, bytes]]:
-    """Every line of every file, in order, one at a time in memory; what is none is added to `problems`."""
+    """Yield every line of every file, in order, one at a time in memory. Failures are added to `problems`."""
     told: list[Problem] = [] if problems is None else problems
     for place in places(paths, told):
         try:
@@ -82,7 +85,7 @@ def lines(paths: Sequence[Path], problems: list[Problem] | None = None) -> Itera
 
 
 def places(paths: Sequence[Path], problems: list[Problem]) -> Iterator[Place]:
-    """Where every line of every file is, in order; what is no line is added to `problems`."""
+    """Yield the place of every line of every file, in order. Failures are added to `problems`."""
     for path in paths:
         try:
             if not path.is_file():
@@ -109,7 +112,7 @@ def _places(path: Path, file: RawIOBase, problems: list[Problem]) -> Iterator[Pl
 
 
 def _ends(file: RawIOBase) -> Iterator[tuple[int, bool]]:
-    """Where each line ends, and whether by a newline, which only the last may lack."""
+    """Yield the end of each line, and True if a newline ends it; only the last line may lack one."""
     block = bytearray(_BLOCK_BYTES)
     offset = end = 0
     while size := file.readinto(block) or 0:
@@ -124,7 +127,7 @@ def _ends(file: RawIOBase) -> Iterator[tuple[int, bool]]:
 
 
 def read_line(place: Place) -> bytes:
-    """The line once more. Raises SpecError where it is not there any longer."""
+    """Read the line again. Raises SpecError if it is not there any longer."""
     try:
         with place.path.open("rb", buffering=0) as file:
             line = os.pread(file.fileno(), place.length, place.offset)

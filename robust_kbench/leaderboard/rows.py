@@ -1,12 +1,12 @@
-"""One row per submission, device, task and dtype; failures stay visible.
+"""Rows of the leaderboard: one per submission, device, task and dtype. Failures stay visible.
 
-The first record that could be ranked only nominates: the best of many noisy measurements is best by luck as well. What
-is published is the second one, an independent run, and no third can replace it. Nobody may draw again by failing: a
-failure costs the rank for as long as task, rule and version stay what they are, and so does a number of runs that came
-to nothing, since a submission can see to that, too.
+The first record that could be ranked only nominates: the best of many noisy measurements is best by luck as well. The
+second one, an independent run, is published, and no third can replace it. Failing gives no right to draw again: a
+failure costs the rank for as long as task, rule and version stay the same. A number of runs that came to nothing costs
+the rank as well, since a submission can cause them.
 
-Records that were altered, and where keys are trusted those that none of them signed, have rows of their own without a
-rank: whoever writes them can neither win nor cost somebody else a rank.
+Records that were altered have rows of their own without a rank. So have records that no trusted key has signed, where
+keys are trusted. Their authors can neither win nor cost somebody else a rank.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ COLUMNS = (
     "dtype_fast", "standing", "same_source_as", "tie", "record",
 )  # fmt: skip
 FAST_P = (0, 1, 1.5, 2, 4)
-"""Of fast_p: to be right and more than p times as fast as the fastest baseline."""
+"""Thresholds p of fast_p: right, and more than p times as fast as the fastest baseline."""
 Row = dict[str, Any]
 _ranked_with = itemgetter("task", "task_version", "device", "dtype", "precision", "rule", "kbench", "task_digest")
-"""What is equal in rows that are ranked together."""
+"""Key that is equal in rows that are ranked together."""
 _MAX_DISCARDED = 2
 _KEY_DIGITS = 8
 _NOBODY = "self-reported"
@@ -48,7 +48,7 @@ FAILURES = frozenset({Status.INCORRECT, Status.REJECTED, Status.CRASHED, Status.
 
 
 class _Run(NamedTuple):
-    """One dtype of one record. `counts`: it may be ranked, or confirm one that is."""
+    """Dtype of one record. `counts`: the run may be ranked, or confirm one that is."""
 
     summary: Summary
     line: DtypeLine
@@ -56,7 +56,7 @@ class _Run(NamedTuple):
 
     @property
     def terms(self) -> tuple[Any, ...]:
-        """Runs under other terms neither confirm nor refute."""
+        """Terms of the run. Runs under other terms neither confirm nor refute it."""
         each = self.summary
         return (each.task_version, each.precision, each.rule, each.kbench, each.task_digest)
 
@@ -66,10 +66,10 @@ def rows(
     trusted: frozenset[str] = frozenset(),
     confirmations: Iterable[Confirmation] = (),
 ) -> list[Row]:
-    """Ranked and sorted rows. Harness errors are nobody's result: they are counted, and never shown.
+    """Return ranked and sorted rows. Harness errors are no results: they are counted, and never shown.
 
-    `trusted`: keys one of which must have signed what is ranked, and confirmed what counts as confirmed; by default
-    anybody may.
+    `trusted`: keys, one of which must have signed a record that is ranked, and a confirmation that counts. By default
+    every record and confirmation is accepted.
     """
     runs = distinct(summaries, trusted)
     histories: dict[tuple[Any, ...], list[_Run]] = {}
@@ -90,21 +90,22 @@ def rows(
 
 
 def _why_left_out(each: Summary, trusted: frozenset[str]) -> str:
-    """Empty where the record is what its author vouches for, and whoever that is may be ranked."""
+    """Return the reason to leave a record out; empty if it was not altered and its signer may be ranked."""
     if each.intact is False:
         return _ALTERED
     return _UNTRUSTED if trusted and each.signer not in trusted else ""
 
 
 def is_left_out(row: Row) -> bool:
-    """Whether the row is no result, because nobody knows, or nobody trusts, who has made it."""
+    """Tell if the row is no result, because its record was altered or its signer is not known or not trusted."""
     return row["standing"].startswith("altered") or "not trusted" in row["standing"]
 
 
 def _published(history: Sequence[_Run], left_out: str) -> Row | None:
-    """One row for all runs under the newest terms; None where there are harness errors alone.
+    """Return one row for all runs under the newest terms; None if there are harness errors alone.
 
-    The first failure if there is any, else the second run that could be ranked, or what comes nearest to it.
+    The row shows the first failure, if any. Else it shows the second run that could be ranked, else the first of them,
+    else the latest run.
     """
     told = [run for run in history if run.summary.status != Status.HARNESS_ERROR]
     if not told:
@@ -130,7 +131,7 @@ def _published(history: Sequence[_Run], left_out: str) -> Row | None:
 
 
 def _row(run: _Run, left_out: str) -> Row:
-    """Of one run, without what only all runs together tell."""
+    """Return the row of one run, without the cells that only all runs together tell."""
     each, line, _ = run
     return {
         "task": each.task,
@@ -221,7 +222,7 @@ def _rank(ranked: Sequence[Row]) -> None:
 
 
 def _tell_where_from(found: Iterable[Row], runs: Iterable[Summary], verified: Mapping[str, bool]) -> None:
-    """Who else has handed in the same sources, the earliest first, and whether somebody has run the record again."""
+    """Tell in each row the earliest other name of the same sources, and the result of running the record again."""
     names: dict[str, dict[str, None]] = {}
     for each in runs:
         names.setdefault(each.submission_digest, {})[each.submission] = None
@@ -235,7 +236,7 @@ def _tell_where_from(found: Iterable[Row], runs: Iterable[Summary], verified: Ma
 
 
 def _verified(confirmations: Iterable[Confirmation], trusted: frozenset[str]) -> dict[str, bool]:
-    """Record -> whether all who ran it again confirm its verdict and, where that could be told, its speed."""
+    """Map a record to True if every run again confirms its verdict and, where that could be told, its speed."""
     found: dict[str, bool] = {}
     for each in confirmations:
         if each.record and (not trusted or each.by in trusted):

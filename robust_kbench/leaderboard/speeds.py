@@ -1,4 +1,4 @@
-"""What a record says about speed and correctness, in figures that are few enough to be kept for every record."""
+"""Speed and correctness of a record, in figures that are few enough to be kept for every record."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class DtypeLine(NamedTuple):
 
 
 class Speeds(NamedTuple):
-    """`damage` says why samples could not be scored, where there are some."""
+    """Figures of a record. `damage` says why samples could not be scored, if there are any."""
 
     lines: dict[str, DtypeLine]
     bindings: tuple[Binding, ...]
@@ -65,7 +65,10 @@ class Speeds(NamedTuple):
 
 
 def speeds(record: RunRecord, found: Sequence[Measured] | None = None) -> Speeds:
-    """Whatever the samples are: who wrote them may have wished that nobody could read them. `found`: see `score`."""
+    """Return the figures of a record, whatever its samples are: an author may want them to be unreadable.
+
+    `found`: see `score`.
+    """
     lines = _counted(record)
     try:
         scores = score(record, found)
@@ -95,7 +98,10 @@ def _judged(dtype: str, cases: Sequence[CaseResult]) -> DtypeLine:
 
 
 def _worst(errors: Sequence[Metrics], limits: Sequence[Metrics]) -> float | None:
-    """The largest `CaseResult.error_ratio` that is a number: nobody vouches for the limits of a foreign record."""
+    """Return the largest `CaseResult.error_ratio` that is a number; None if there is none.
+
+    The limits of a foreign record may be anything.
+    """
     if list(map(len, errors)) == list(map(len, limits)):
         try:  # all at once, for there are hundreds
             worst = max(map(truediv, chain.from_iterable(errors), chain.from_iterable(limits)), default=None)

@@ -1,7 +1,8 @@
-"""What a leaderboard keeps of a record: all that is told of it but its samples and cases, which stay in their store.
+"""Summary of a record for a leaderboard: everything but its samples and cases, which stay in their store.
 
-Stores hold gigabytes, so lines are read, parsed and scored in several processes, and what comes back is small. A line
-that cannot be read, or that surprises us, is a problem that is told and never the end of the others.
+Stores hold gigabytes, so lines are read, parsed and scored in several processes, and the results that come back are
+small. A line that cannot be read, or that causes an unexpected error, is reported as a problem. It never stops the
+others.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Of one record. Every text in it is what the record says, so that it is hostile; numbers are finite or None.
+    """Summary of one record. Its texts are the record's own, and so hostile. Its numbers are finite or None.
 
-    `device` is its name, where the record tells one. `intact` and `signer`: see signing. `digest` is of the content,
-    also where nobody has sealed it. `scores` has an entry for every declared dtype.
+    `device` is the device's name, where the record tells one. `intact` and `signer`: see signing. `digest` is of the
+    content, also where the record is not sealed. `scores` has an entry for every declared dtype.
     """
 
     task: str
@@ -90,15 +91,15 @@ class Summary:
 
     @property
     def source_digest(self) -> str:
-        """Of the submission's files: equal for equal sources, whatever they are called."""
+        """Digest of the submission's files: equal for equal sources, whatever they are called."""
         return self.submission_digest
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """All that stores hold: a summary for each run, in order of time, what could not be read, and repeated lines.
+    """Contents of stores: a summary for each run in order of time, problems of reading, and a count of repeated lines.
 
-    A run of which lines tell different things has several summaries: see `distinct`.
+    A run has several summaries if its lines tell different things: see `distinct`.
     """
 
     summaries: list[Summary]
@@ -114,9 +115,9 @@ def summarise(
     *,
     with_bindings: bool = True,
 ) -> Summary:
-    """`place` is where its line stands; `line` itself saves time, and is needed where `record` is but a view of it.
+    """Summarise a record, whose line stands at `place`.
 
-    `found`: see `scoring.score`.
+    `line` is that line. It saves time, and is needed where `record` is only a view of it. `found`: see `scoring.score`.
     """
     speed, stands, facts = speeds(record, found), standing(record, line), record.environment
     is_rankable = record.is_rankable  # and then nothing disturbed it, and nobody discards it
@@ -166,7 +167,7 @@ def summarise(
 
 
 class _Read(NamedTuple):
-    """A line and what it says."""
+    """Line of a store with the record that it holds."""
 
     place: Place
     line: bytes
@@ -174,10 +175,10 @@ class _Read(NamedTuple):
 
 
 def distinct(found: Iterable[Summary], trusted: frozenset[str] = frozenset()) -> list[Summary]:
-    """In order of time, each run once, wherever it stands.
+    """Return each run once, wherever it stands, in order of time.
 
-    Of lines that tell different things of a run, the one counts that a trusted key has signed, else one that any key
-    has, else the first: nobody replaces a run by adding a line. What the lines themselves say does not choose.
+    If lines tell different things of a run, the one counts that a trusted key has signed, else one that any key has
+    signed, else the first. So no added line replaces a run. The contents of the lines do not influence the choice.
     """
     runs: dict[tuple[Any, ...], Summary] = {}
     for each in sorted(found, key=lambda each: _order(each, trusted)):
@@ -186,7 +187,7 @@ def distinct(found: Iterable[Summary], trusted: frozenset[str] = frozenset()) ->
 
 
 def _run(each: Summary) -> tuple[Any, ...]:
-    """What two lines have in common that are about the same run: nobody else knew its seed when it began."""
+    """Return the key that all lines about one run share. Its seed was secret before the run began."""
     return each.started_at, each.seed, each.task, each.submission_digest, each.device
 
 
@@ -196,7 +197,7 @@ def _order(each: Summary, trusted: frozenset[str]) -> tuple[Any, ...]:
 
 
 def _unrepeated(found: Iterable[Summary]) -> list[Summary]:
-    """In the order of `distinct`, without lines that say what another says, as the same signer's word."""
+    """Return the summaries in the order of `distinct`, without repeated lines of the same signer."""
     once: dict[tuple[Any, ...], Summary] = {}
     for each in sorted(found, key=lambda each: _order(each, frozenset())):
         once.setdefault((_run(each), each.digest, each.intact is False, each.signer), each)
@@ -204,7 +205,7 @@ def _unrepeated(found: Iterable[Summary]) -> list[Summary]:
 
 
 def _contradictions(found: Iterable[Summary]) -> Iterator[Problem]:
-    """Lines that tell something else of a run than an earlier one."""
+    """Yield a problem for each line that tells something else of a run than an earlier one."""
     first: dict[tuple[Any, ...], Summary] = {}
     for each in found:
         if each.intact is not False and (other := first.setdefault(_run(each), each)).digest != each.digest:
@@ -213,9 +214,9 @@ def _contradictions(found: Iterable[Summary]) -> Iterator[Problem]:
 
 
 def summaries(paths: Sequence[Path], jobs: int | None = None, *, with_bindings: bool = True) -> Loaded:
-    """All records of these stores; `jobs` processes read them, by default one for each core.
+    """Load all records of these stores. `jobs` processes read them, by default one for each core.
 
-    Tables show no timed case: without `bindings` less has to be carried from process to process.
+    Tables show no timed case: without `with_bindings` less has to be carried from process to process.
     """
     problems: list[Problem] = []
     found: list[Summary] = []
@@ -231,7 +232,7 @@ def summaries(paths: Sequence[Path], jobs: int | None = None, *, with_bindings: 
 
 
 def _line(problem: Problem) -> tuple[str, int, str]:
-    """In the order of files and lines, however many processes have found them."""
+    """Return the sort key of a problem: by files and lines, whatever process has found it."""
     file, _, number = problem.where.rpartition(":")
     return (file, int(number), problem.what) if number.isdecimal() else (problem.where, 0, problem.what)
 
@@ -259,7 +260,10 @@ def _outcomes(stream: Iterator[Place], jobs: int, with_bindings: bool) -> Iterat
 def _in_processes(
     work: Callable[[Sequence[Place]], list[Summary | Problem]], places: Iterator[Place], jobs: int
 ) -> Iterator[Summary | Problem]:
-    """Only places go to the other processes, which read for themselves, in the order of the lines."""
+    """Yield the outcomes of several processes in the order of the lines.
+
+    Only places go to the processes, which read for themselves.
+    """
     with ProcessPoolExecutor(jobs, mp_context=_context(), initializer=freed_memory.keep) as pool:
         try:
             for outcomes in pool.map(work, _groups(places, _CHUNK)):
@@ -273,7 +277,7 @@ def _in_processes(
 
 
 def _context() -> BaseContext:
-    """Forking is quick, and safe where no thread of ours may hold a lock."""
+    """Return the context for new processes: fork, which is quick, if no thread of ours may hold a lock, else spawn."""
     return multiprocessing.get_context("fork" if threading.active_count() == 1 else "spawn")
 
 

@@ -1,6 +1,6 @@
-"""Rows to files: CSVs to compute with, a Markdown page to read.
+"""Tables of rows in files: CSVs to compute with, and a Markdown page to read.
 
-Names, reasons and whatever else a record words are hostile text: they are inert in all of them, see cells.
+Names, reasons and all other texts of a record are hostile. They are made inert in all files, see cells.
 """
 
 from __future__ import annotations
@@ -34,18 +34,16 @@ def write(
     runs: Sequence[Run] = (),
     problems: Sequence[Problem] = (),
 ) -> list[Path]:
-    """Rank what was loaded and write it: see `write_rows`."""
+    """Rank the loaded records and write the tables: see `write_rows`."""
     return write_rows(rows(loaded.summaries, trusted, confirmations), loaded, out, runs=runs, problems=problems)
 
 
 def write_rows(
     found: Sequence[Row], loaded: Loaded, out: Path, *, runs: Sequence[Run] = (), problems: Sequence[Problem] = ()
 ) -> list[Path]:
-    """Write `leaderboard.csv`, `totals.csv`, `README.md` and, where agents ran, `agents.csv`; returns the paths.
+    """Write `leaderboard.csv`, `totals.csv`, `README.md` and, where agents ran, `agents.csv`; return the paths.
 
-    An `agents.csv` of an earlier call is removed where none ran.
-
-    `problems`: further ones than those of `loaded`.
+    An `agents.csv` of an earlier call is removed where none ran. `problems`: further ones than those of `loaded`.
     """
     added = totals.totals(found)
     files = {
@@ -63,7 +61,7 @@ def write_rows(
 
 
 def to_csv(found: Sequence[Row]) -> str:
-    """Comma-separated, one header line, empty where a value does not exist; no text of it is a formula."""
+    """Return a CSV with one header line and empty cells for missing values; no text of it is a formula."""
     return cells.to_csv(found, COLUMNS)
 
 
@@ -110,7 +108,7 @@ def _problems(problems: Sequence[Problem]) -> Iterator[str]:
 
 
 def to_markdown(found: Sequence[Row]) -> str:
-    """A section per task and device, a table of all dtypes in each."""
+    """Return a section per task and device, with a table of all dtypes in each."""
     parts = [
         "# Leaderboard\n\nRanked by the lower end of the 95 % interval of the speedup over the fastest baseline, as an "
         "independent second run found it. Interpreted, replayed, quick and unconfirmed runs are listed without a rank, "
@@ -148,13 +146,13 @@ def _place(row: Row) -> str:
 
 
 def _submission(row: Row) -> str:
-    """With the name under which the same sources stand elsewhere."""
+    """Return the name of the submission, with another name under which the same sources stand."""
     same = f", the same sources as {quoted(row['same_source_as'])}" if row["same_source_as"] else ""
     return quoted(row["submission"]) + same
 
 
 def _status(row: Row) -> str:
-    """With the reason, and the run of a failure, which later ones do not undo."""
+    """Return the status with its reason, and with the seed of a failed run, which later runs do not undo."""
     if row["status"] == "passed":
         return f"passed; {quoted(row['reason'])}" if row["reason"] else "passed"
     return f"{row['status']} with seed {row['seed']}: {quoted(row['reason'])}"

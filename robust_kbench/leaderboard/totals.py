@@ -1,8 +1,8 @@
-"""What the rows of one author come to over all tasks: how often faster, and by how much.
+"""Totals of an author's rows over all tasks: how often faster, and by how much.
 
-A mean over what went well alone rewards whoever fails on everything else, so each task that was attempted counts: one
-without a rank keeps PyTorch's fastest baseline and counts as a speedup of 1. The means over what was ranked stand
-beside it, with how many tasks they are of.
+A mean over successes alone would reward failing on everything else. So each task that was attempted counts: a task
+without a rank keeps PyTorch's fastest baseline and counts as a speedup of 1. The means over ranked tasks stand beside
+it, with the number of those tasks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from robust_kbench.leaderboard.rows import FAILURES, FAST_P, Row, is_left_out
 from robust_kbench.timing.statistics import middle
 
 TERMS = ("device", "kbench", "rule", "precision", "dtype")
-"""What has to be equal for two totals to be compared."""
+"""Terms that have to be equal for two totals to be compared."""
 _WHO = ("author", "track")
 _FAST = tuple(f"fast_{p:g}" for p in FAST_P)
 TOTAL_COLUMNS = (
@@ -31,12 +31,12 @@ Total = dict[str, Any]
 
 
 def totals(found: Iterable[Row]) -> list[Total]:
-    """A row for each author and track under equal terms, the highest mean first.
+    """Return a row for each author and track under equal terms, the highest mean first.
 
     A task is attempted where a row of it is ranked, or shows a failure. Of several submissions to one task the ranked
-    one with the highest lower bound counts, and a task of which there are several versions counts in its newest. Rows
-    that passed without a rank (one run, tier quick, a replay) are told as `unconfirmed`, where no other row of the task
-    counts. Records that are left out of the ranks say nothing about an author, who may be anybody.
+    one with the highest lower bound counts. A task with several versions counts in its newest. Rows that passed without
+    a rank (one run, tier quick, a replay) are told as `unconfirmed`, where no other row of the task counts. Records
+    that are left out of the ranks say nothing about an author, who may be anybody.
     """
     known = [row for row in found if not is_left_out(row)]
     newest = _newest(known)
@@ -99,7 +99,7 @@ def _known(rows: Sequence[Row], column: str) -> list[float]:
 
 
 def _fast(speedups: Sequence[float], least: float, tasks: int) -> float | None:
-    """Of all that was attempted, the share that is more than `least` times as fast."""
+    """Return the share of all attempted tasks that is more than `least` times as fast; None if there are no tasks."""
     return sum(each > least for each in speedups) / tasks if tasks else None
 
 
@@ -108,7 +108,7 @@ def _order(total: Total) -> tuple[Any, ...]:
 
 
 def to_markdown(every: Sequence[Total]) -> str:
-    """A table for each set of terms; empty where there is nothing to add up."""
+    """Return a table for each set of terms; empty if there is nothing to add up."""
     parts = []
     for terms, group in groupby(every, key=itemgetter(*TERMS)):
         device, kbench, rule, precision, dtype = (quoted(str(value)) for value in terms)

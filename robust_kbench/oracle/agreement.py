@@ -1,4 +1,4 @@
-"""Whether the outputs for related inputs agree, and where they do not."""
+"""Agreement of the outputs for related inputs, and the places where they do not agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robust_kbench.schema.task import Output, Task
 
 Tensors = Mapping[str, torch.Tensor]
 Limits = Mapping[str, Sequence[float]]
-"""Per output, the limits of the judgement of the case's own answer (`Judgement.limits`); may lack outputs."""
+"""Limits of the judgement of the case's own answer (`Judgement.limits`), per output; may lack outputs."""
 
 DIGITS = {torch.float64: 53, torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}
 BOTH_ERR = 2.0
@@ -25,11 +25,12 @@ _UNEVEN = 4
 
 
 def reduction_of(task: Task, output: Output, case: Case, inputs: Inputs | None = None) -> int:
-    """The number of terms in one element of `output`, at least one; with `inputs` as many as their indices gather.
+    """Count the terms in one element of `output`, at least one; with `inputs` as many as their indices gather.
 
-    Uneven terms count four times each, so that what a sum of them may lose is doubled. Where columns lie at levels of
-    up to eight times a value's size, a sum that cancels is far smaller than its terms are: of 1,471 products of 1024 by
-    1024 with 2048 terms, added one by one in float32, two would have an element beyond the limit of even values.
+    Uneven terms count four times each, so that the loss that a sum of them may have is doubled. Where columns lie at
+    levels of up to eight times a value's size, a sum that cancels is far smaller than its terms are: of 1,471 products
+    of 1024 by 1024 with 2048 terms, added one by one in float32, two would have an element beyond the limit of even
+    values.
     """
     length = output.reduction if output.reduction is not None else task.reduction
     summed = [name for name, spec in task.inputs.items() if spec.summed] if inputs else []
@@ -40,7 +41,7 @@ def reduction_of(task: Task, output: Output, case: Case, inputs: Inputs | None =
 
 
 def limits_of(task: Task, name: str, case: Case, answer: torch.Tensor, limits: Limits) -> Triple:
-    """The three limits of the rule: as the case was judged, but at least those of the dtype."""
+    """Return the three limits of the rule: as the case was judged, but at least those of the dtype."""
     reduction = reduction_of(task, task.outputs[name], case)
     allowed = rounding(task.precision, case.dtype)
     floor = ThreeMetrics(answer, None, dtype=answer.dtype, reduction=reduction, allowed=allowed).limits
@@ -66,7 +67,7 @@ def differs_within(task: Task, case: Case, expected: Tensors, outputs: Tensors, 
 
 
 def differs(expected: Tensors, outputs: Tensors) -> str | None:
-    """The first output that is not equal to what is expected of it, NaN being equal to NaN."""
+    """Describe the first output that is not equal to its expected one, NaN being equal to NaN; None if all are."""
     found = (report(name, outputs[name], target, ~is_equal(outputs[name], target)) for name, target in expected.items())
     return next((difference for difference in found if difference), None)
 
@@ -90,17 +91,17 @@ def _far(name: str, got: torch.Tensor, target: torch.Tensor, limits: Triple) -> 
 
 
 def is_equal(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
-    """Elementwise, with NaN equal to NaN."""
+    """Compare elementwise, with NaN equal to NaN."""
     return (got == expected) | (got.isnan() & expected.isnan())
 
 
 def times(tensor: torch.Tensor, power: int) -> torch.Tensor:
-    """`tensor` times 2**power, rounded to its dtype; integers as they are."""
+    """Multiply `tensor` by 2**power and round to its dtype; return integers as they are."""
     return (tensor.double() * 2.0**power).to(tensor.dtype) if tensor.dtype.is_floating_point else tensor
 
 
 def is_silent(got: torch.Tensor, expected: torch.Tensor, first: torch.Tensor, power: int) -> torch.Tensor:
-    """Where `got` need not be `expected`, which is `first` times 2**power.
+    """Mark elements of `got` that need not be `expected`, which is `first` times 2**power.
 
     Infinities say nothing, nor do the last binary orders before them in float16, where intermediate values overflow
     first. Numbers below the smallest normal one may have been rounded, or flushed to zero, before or after scaling.
@@ -118,14 +119,14 @@ def is_silent(got: torch.Tensor, expected: torch.Tensor, first: torch.Tensor, po
 def hushed(
     got: Tensors, expected: Tensors, first: Tensors, power: int
 ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """`expected` and `got`, with zeros in both where they are silent."""
+    """Return `expected` and `got`, with zeros in both where they are silent."""
     silent = {name: is_silent(got[name], expected[name], first[name], power) for name in expected}
     targets = {name: expected[name].masked_fill(where, 0) for name, where in silent.items()}
     return targets, {name: got[name].masked_fill(where, 0) for name, where in silent.items()}
 
 
 def adds_up(one: torch.Tensor, two: torch.Tensor, both: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Where `both` is the sum: exactly while integers are exact in `dtype`, else within the three roundings."""
+    """Mark elements where `both` is the sum: exactly while integers are exact in `dtype`, else within 3 roundings."""
     distance = (both - (one + two)).abs()
     if not dtype.is_floating_point:
         return distance == 0
@@ -136,7 +137,7 @@ def adds_up(one: torch.Tensor, two: torch.Tensor, both: torch.Tensor, dtype: tor
 
 
 def report(name: str, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> str | None:
-    """The first wrong element and how many there are; None when there is none."""
+    """Describe the first wrong element and count all of them; None when there is none."""
     if not (count := int(wrong.sum())):
         return None
     index = tuple(int(part) for part in wrong.nonzero()[0])

@@ -1,8 +1,8 @@
-"""Bets against a law: how probable all samples are if a kernel is wrong in a known way, over what they are if not.
+"""Bets against a law: the probability of all samples if a kernel is wrong in a known way, over that if it is not.
 
 Under the law the product of these quotients is a martingale of mean one, and so is any average of such products. It
-ever exceeds 1 / e with a probability of at most e (Ville 1939), however many samples there are and whoever decides when
-to stop. So one average of all bets is a single test of everything that they bet on.
+ever exceeds 1 / e with a probability of at most e (Ville 1939), for any number of samples and any rule of when to stop.
+So one average of all bets is a single test of everything that they bet on.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import torch
 
 
 class Bet(ABC):
-    """One way to be wrong. `gain`: the logarithm of the product so far; `share` says in words what it looks at."""
+    """Bet on one way to be wrong. `gain`: the logarithm of the product so far; `share` says what it looks at."""
 
     gain: float
 
     @property
     @abstractmethod
     def share(self) -> tuple[str, float, float]:
-        """An event, how many samples have shown it, and how many are due."""
+        """Event, the number of samples that have shown it, and the number that is due."""
 
 
 class Uneven(Bet):
     """Bets that numbers which should be uniform in [0, 1] are not, by the shares that fall into equal bins.
 
-    The shares are averaged over all that there may be, with Dirichlet's law of parameter 1/2 (Krichevsky and Trofimov
-    1981), so that nothing is assumed about them. `words`: what a number between {low} and {high} means.
+    The shares are averaged over all possible ones, with Dirichlet's law of parameter 1/2 (Krichevsky and Trofimov
+    1981), so that nothing is assumed about them. `words`: the meaning of a number between {low} and {high}.
     """
 
     def __init__(self, bins: int, words: str) -> None:
@@ -37,19 +37,19 @@ class Uneven(Bet):
         self._counts = torch.zeros(bins, dtype=torch.float64)
 
     def add(self, counts: torch.Tensor) -> None:
-        """`counts`: how many numbers that should be uniform fall into each bin."""
+        """Add `counts`, how many numbers that should be uniform fall into each bin."""
         self._counts += counts
 
     @property
     def gain(self) -> float:  # type: ignore[override]
-        """Depends on the counts alone, as the order of the samples says nothing."""
+        """Logarithm of the product. It depends on the counts alone, as the order of the samples says nothing."""
         bins, count = len(self._counts), float(self._counts.sum())
         likely = float((torch.lgamma(self._counts + 0.5) - math.lgamma(0.5)).sum())
         return likely + math.lgamma(bins / 2) - math.lgamma(count + bins / 2) + count * math.log(bins)
 
     @property
     def share(self) -> tuple[str, float, float]:
-        """Of the bin that is furthest off."""
+        """Event that a number falls into the bin that is furthest off, with the seen and the due number."""
         bins = len(self._counts)
         due = float(self._counts.sum()) / bins
         worst = int((self._counts - due).abs().argmax())
@@ -62,7 +62,7 @@ class Uneven(Bet):
 
 @dataclass(frozen=True)
 class Settled:
-    """What some samples bring to a bet on an event, and how often it has happened, and should have."""
+    """Gain that some samples bring to a bet on an event, and how often it has happened and should have happened."""
 
     gain: float
     seen: float
@@ -70,7 +70,7 @@ class Settled:
 
     @classmethod
     def of(cls, quotients: torch.Tensor, happened: torch.Tensor, due: torch.Tensor) -> Settled:
-        """For each sample: the quotient's logarithm, whether the event happened, and how probable it was."""
+        """Settle samples, given the log quotient of each, if its event happened, and the probability of that."""
         return cls(float(quotients.sum()), float(happened.sum()), float(due.expand(len(happened)).sum()))
 
 
@@ -88,19 +88,19 @@ class Shifted(Bet):
         self._seen = self._due = 0.0
 
     def add(self, settled: Settled) -> None:
-        """Add what some samples have brought."""
+        """Add the gain and the counts of some samples."""
         self.gain += settled.gain
         self._seen += settled.seen
         self._due += settled.due
 
     @property
     def share(self) -> tuple[str, float, float]:
-        """Of the event."""
+        """Event of the bet, with the seen and the due number."""
         return self._words, self._seen, self._due
 
 
 def average(bets: list[Bet]) -> float:
-    """Give the logarithm of the mean of all products."""
+    """Compute the logarithm of the mean of all products."""
     gains = torch.tensor([bet.gain for bet in bets], dtype=torch.float64)
     return float(torch.logsumexp(gains, 0)) - math.log(len(bets))
 

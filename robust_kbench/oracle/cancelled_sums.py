@@ -1,4 +1,4 @@
-"""A second look at few elements whose terms cancel: what is left is off by roundings of the terms.
+"""Second look at few elements whose terms cancel: the remainder is off by roundings of the terms.
 
 The three-metric rule measures an error against results: an element's against its row, a row's against the tensor. Where
 a window holds two large values of opposite sign, a sum is far smaller than its terms, and so may all of its row be, if
@@ -40,7 +40,7 @@ from robust_kbench.schema.task import Task
 Tensors = Mapping[str, torch.Tensor]
 
 MOST_ELEMENTS = 16
-"""An answer with more wrong elements, or more than a quarter, is not one whose terms cancel here and there."""
+"""Most elements that may cancel. If more, or more than a quarter, are wrong, cancelling terms are not the reason."""
 _WIDE = (torch.float32, torch.float64)
 _MOST_ELEMENTS, _MOST_FLOPS = 1 << 21, 1 << 31  # of all evaluations together, as some references are quadratic
 _FARTHEST = 64.0  # limits; what is farther off, as most that is wrong, is not worth asking the reference for
@@ -49,7 +49,7 @@ _ROW_FLOOR = 0.25  # as in the rule: of the size of all results, below which a r
 
 @dataclass(frozen=True)
 class CancelledSums:
-    """One case, with the reference to ask."""
+    """Second look at the answers to one case, with the reference to ask."""
 
     task: Task
     reference: Reference
@@ -59,7 +59,7 @@ class CancelledSums:
     def accepted(
         self, answers: Tensors, exact: Tensors, standards: Mapping[str, Standard], judgements: Mapping[str, Judgement]
     ) -> dict[str, Judgement]:
-        """Judgements of outputs that were refused, and are right but for few elements that cancel."""
+        """Judge refused outputs again; return judgements of the ones that are right but for few cancelling elements."""
         found: dict[str, Judgement] = {}
         if not self._groups or is_costly(self.task, self.case):  # what is called exact there is PyTorch's
             return found
@@ -71,9 +71,9 @@ class CancelledSums:
         return found
 
     def _judge(self, name: str, answer: torch.Tensor, exact: torch.Tensor, standard: Standard) -> Judgement | None:
-        """The judgement of one output without few elements that cancel; None where these do not explain it.
+        """Judge one output without few elements that cancel; None where these do not explain it.
 
-        Of float32 and wider results alone: in halves the rounding of the result is more than that of any sum.
+        Only outputs of float32 and wider are judged: in halves the rounding of the result is more than that of any sum.
         """
         # Probes ask for exact sums, or more.
         is_of_sizes = isinstance(standard, ThreeMetrics) and self.case.probe is None
@@ -91,7 +91,7 @@ class CancelledSums:
         return standard.judge(_with_exact(answer, exact, tuple(places[is_explained].T)))
 
     def _terms(self, name: str, places: torch.Tensor) -> torch.Tensor | None:
-        """T of the elements at `places`, from slices of the independent axis; None where it would take too long."""
+        """Compute T of the elements at `places`, from slices of the independent axis; None if it takes too long."""
         try:
             dimension = output_dimension(self.task, name)
             chosen, at = torch.unique(places[:, dimension], return_inverse=True)
@@ -108,7 +108,7 @@ class CancelledSums:
 
     @property
     def _groups(self) -> list[tuple[str, ...]]:
-        """Names of inputs that the op is linear in, together. Those of each group are terms enough."""
+        """Groups of inputs in which the op is linear together. The inputs of any group are terms enough."""
         groups = [prop.inputs for prop in self.task.properties if prop.kind == "homogeneous" and prop.degree == 1]
         # A scalar has no terms.
         return [names for names in groups if all(name in self.inputs.tensors for name in names)]
@@ -122,7 +122,10 @@ class CancelledSums:
 
 
 def _worst(answer: torch.Tensor, exact: torch.Tensor) -> torch.Tensor | None:
-    """Places of the elements that are most off for their row: [at most 16, dimensions]; None among fewer than four."""
+    """Find the places of the elements that are most off for their row: [at most 16, dimensions].
+
+    None among fewer than four elements, or where an error is not finite.
+    """
     if not (count := min(MOST_ELEMENTS, exact.numel() // 4)):
         return None
     due = exact.double()
@@ -137,7 +140,7 @@ def _worst(answer: torch.Tensor, exact: torch.Tensor) -> torch.Tensor | None:
 
 
 def _with_exact(answer: torch.Tensor, exact: torch.Tensor, here: tuple[torch.Tensor, ...]) -> torch.Tensor:
-    """`answer` with the right results in some places."""
+    """Copy `answer` with the right results in some places."""
     rest = answer.clone()
     rest[here] = exact[here].to(answer.dtype)
     return rest

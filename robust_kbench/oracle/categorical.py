@@ -1,4 +1,4 @@
-"""One draw per row of a categorical distribution given by logits: samples must be allowed, and their law right.
+"""Check of one draw per row of a categorical distribution given by logits: samples must be allowed, their law right.
 
 Each of these must have a probability of at least 1e-9, divided by the number of tests:
 
@@ -32,15 +32,15 @@ _IMPOSSIBLE = 1e-6  # that any row draws a class less likely than this, shared a
 
 
 class Categorical:
-    """Holds indices, one per row, to the softmax of `logits`, [..., classes]."""
+    """Standard that holds indices, one per row, to the softmax of `logits`, [..., classes]."""
 
     def __init__(self, logits: torch.Tensor) -> None:
         self._shape, self._logits = logits.shape[:-1], logits.reshape(-1, logits.shape[-1])
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """Two errors: the number of samples that are not allowed, and how improbable the others are.
+        """Compute two errors: the number of samples that are not allowed, and how improbable the others are.
 
-        The latter as the logarithm of the smallest probability, over that of the limit.
+        The latter is the logarithm of the smallest probability, over that of the limit.
         """
         wrong = int(self.is_wrong(answer).sum())
         if wrong:
@@ -52,7 +52,7 @@ class Categorical:
         return Judgement((0.0, max(0.0, surprise)), (LIMIT, 1.0), 0, demand)
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Elementwise: out of range, or so improbable that no row should have drawn it."""
+        """Mark elements that are out of range, or so improbable that no row should have drawn them."""
         drawn = answer.reshape(-1).long()
         wrong = (drawn < 0) | (drawn >= self._logits.shape[1])
         least = _IMPOSSIBLE / max(1, self._logits.numel())
@@ -86,12 +86,12 @@ class Categorical:
 
 
 def _seed_of(drawn: torch.Tensor) -> int:
-    """Of the answer: a fixed seed's numbers could be those that an honest sampler, given that seed, has used."""
+    """Derive a seed from the answer. An honest sampler that is given a fixed seed may have used the same numbers."""
     return int.from_bytes(hashlib.sha256(drawn.numpy().tobytes()).digest()[:7], "little")
 
 
 def _frequencies(drawn: torch.Tensor, expected: torch.Tensor) -> float | None:
-    """Of each class; those that are rare are taken together."""
+    """Test how often each class was drawn; rare classes are taken together. None with fewer than two bins."""
     observed = torch.bincount(drawn, minlength=len(expected)).double()
     is_common = expected >= _EXPECTATION
     bins = [*zip(expected[is_common].tolist(), observed[is_common].tolist(), strict=True)]
@@ -104,7 +104,7 @@ def _repeated(drawn: torch.Tensor, expected: torch.Tensor) -> float:
 
 
 def _in_bins(places: torch.Tensor) -> float | None:
-    """Of numbers that should be uniform in [0, 1], by how many fall into each of equal bins."""
+    """Test numbers that should be uniform in [0, 1], by how many fall into each of equal bins; None if too few."""
     count = min(_MAX_BINS, len(places) // _EXPECTATION)
     if count < 2:
         return None
@@ -113,7 +113,10 @@ def _in_bins(places: torch.Tensor) -> float | None:
 
 
 def _on_the_whole(places: torch.Tensor) -> float | None:
-    """Of numbers that should be uniform in [0, 1], by Kolmogorov's largest distance between the cumulated shares."""
+    """Test numbers that should be uniform in [0, 1], by Kolmogorov's distance; None if they are too few.
+
+    That is the largest distance between the cumulated shares.
+    """
     if len(places) < 2 * _EXPECTATION:
         return None
     steps = torch.arange(len(places) + 1, dtype=torch.float64) / len(places)
@@ -126,7 +129,10 @@ _UNIFORM = (_in_bins, _on_the_whole)
 
 
 def _probability(bins: list[tuple[float, float]]) -> float | None:
-    """That a chi-squared variable is as large as the bins' (expected, observed) deviations."""
+    """Compute the probability that chi-squared is as large as the bins' (expected, observed) deviations.
+
+    None with fewer than two bins.
+    """
     if len(bins) < 2:
         return None
     statistic = sum((observed - expected) ** 2 / expected for expected, observed in bins)

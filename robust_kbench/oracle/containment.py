@@ -1,14 +1,14 @@
-"""Bounds of what a NaN or an infinity among the inputs may spoil.
+"""Bounds of the elements that a NaN or an infinity among the inputs may spoil.
 
 An infinity often cancels, in the reference as in a kernel, but not in the same order: 1 / inf is a zero, inf / inf is
 not, and the rectifier of either is a number. An element that a NaN in the place of every infinity would reach may
 therefore be right or not finite; one that it would not reach must be right.
 
 PyTorch itself does not always keep to that: with bfloat16 on processors with AMX its matrix products read a row of odd
-length to the end of a tile, and multiply what stands there, the beginning of the next row, by zeros. A NaN then spoils
-two rows. Where it does so in a case, that case does not ask more of others. Nor where its own operator has a number
-though NaN is due: a softmax of nothing but -inf is zero in scaled_dot_product_attention. What a device's libraries do
-is no excuse either way.
+length to the end of a tile, and multiply the values there, the beginning of the next row, by zeros. A NaN then spoils
+two rows. Where PyTorch does so in a case, that case does not ask more of others. The same holds where its own operator
+has a number though NaN is due: a softmax of nothing but -inf is zero in scaled_dot_product_attention. The libraries of
+a device are no excuse either way.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from robust_kbench.oracle.reference import Reference
 
 
 class Contained:
-    """A standard that excuses what is not finite among the elements that are `reached` and due to be finite.
+    """Standard that excuses elements which are `reached` and due to be finite, if they are not.
 
-    It also excuses what is finite among those that are `spared`.
+    It also excuses finite elements among the ones that are `spared`.
     """
 
     def __init__(
@@ -35,11 +35,11 @@ class Contained:
         self._exact, self._reached, self._spared = exact, reached, spared
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """The judgement of all that is not excused."""
+        """Judge all elements that are not excused."""
         return self._standard.judge(self._without_excused(answer))
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Elementwise, as the standard says of all that is not excused."""
+        """Mark the elements that are wrong by the standard and not excused."""
         return self._standard.is_wrong(self._without_excused(answer))
 
     def _without_excused(self, answer: torch.Tensor) -> torch.Tensor:
@@ -53,7 +53,7 @@ class Contained:
 def reached(
     reference: Reference, inputs: Inputs, native: Mapping[str, torch.Tensor], *, is_excused: bool = True
 ) -> Mapping[str, torch.Tensor]:
-    """For every output, where a NaN in the place of each infinity of the inputs arrives.
+    """Find for every output the elements where a NaN in the place of each infinity of the inputs arrives.
 
     `native` are PyTorch's answers: where one of them is NaN beyond that, and `is_excused`, an output counts as reached
     everywhere. A device's libraries spread a NaN further than they need, which is no excuse.

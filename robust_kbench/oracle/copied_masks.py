@@ -17,9 +17,9 @@ from robust_kbench.oracle import stretches
 from robust_kbench.oracle.seeds import LEAST_PAIRS, MOVED_DEVIATIONS
 
 _LEAST_SHARE = 0.01
-"""Of a mask that has to repeat: of thousands of rows, two whose generators begin alike by chance do not matter."""
+"""Least share of a mask that has to repeat. Two of thousands of rows may have generators that begin alike by chance."""
 _LEAST_CALLS = 2
-"""That have to repeat others: once, two seeds may have been the same to a generator of 32 bits."""
+"""Least number of calls that have to repeat others. Two seeds may once have been the same to a generator of 32 bits."""
 _MOST_COMPARED, _MOST_KEPT = 1 << 16, 1 << 12
 """Stretches of a call that are compared with each other, and with those of later calls."""
 _MOST_ELEMENTS = 1 << 24
@@ -29,7 +29,7 @@ _MOST_CALLS = 128
 
 @dataclass(frozen=True)
 class _First:
-    """The first places of a call: what was kept, with mean 0, where that shows."""
+    """First places of a call. `signal`: the kept elements, with mean 0, where they are visible; 0 elsewhere."""
 
     signal: torch.Tensor
     is_visible: torch.Tensor
@@ -37,7 +37,7 @@ class _First:
 
 
 class CopiedMasks:
-    """All masks of one kernel in calls with different seeds; `problem` is the first that was found."""
+    """Masks of one kernel in all calls with different seeds; `problem` is the first that was found."""
 
     def __init__(self) -> None:
         self.problem: str | None = None
@@ -46,7 +46,7 @@ class CopiedMasks:
         self._firsts: dict[int, deque[_First]] = defaultdict(lambda: deque(maxlen=_MOST_CALLS))
 
     def add(self, inputs: Inputs, answer: torch.Tensor) -> str | None:
-        """Tell what is wrong with the masks so far, or None."""
+        """Add the mask of a call. Tell what is wrong with the masks so far, or return None."""
         x, p = inputs.tensors["x"].flatten(), float(inputs.values["p"])
         kept, is_visible = answer.flatten() != 0, (x != 0) & x.isfinite()
         if self.problem is None and 0 < p < 1 and len(x):
@@ -88,7 +88,7 @@ class CopiedMasks:
 
 
 def _deviations(one: _First, other: _First) -> float:
-    """Of the correlation place by place; 0 where there is too little to tell, see seeds."""
+    """Compute the correlation place by place, in deviations; 0 where there is too little to tell, see seeds."""
     pairs = float(one.is_visible @ other.is_visible)
     rarer = min(one.p, 1 - one.p) * min(other.p, 1 - other.p)
     if pairs * rarer < LEAST_PAIRS:

@@ -1,8 +1,8 @@
-"""Dropout by its distribution: what is kept is x / (1 - p) by the rule, and what is dropped looks like fair coins.
+"""Dropout by its distribution: kept elements are x / (1 - p) by the rule, and dropped ones look like fair coins.
 
 An output is dropped where it is zero and its input is not. The number of kept elements must be binomial; neighbours in
 the mask, at distances that kernels have a reason to repeat themselves at, must not be correlated along any axis. Both
-are given as the number of standard deviations of a normal distribution that is as improbable, at most 5; of the
+are given as the number of standard deviations of a normal distribution that is as improbable, at most 6; of the
 correlations the largest counts, and its probability is multiplied by the number of those that were looked at.
 """
 
@@ -24,7 +24,7 @@ _LOOKED_AT = 1 << 21  # elements whose correlations are measured, the first ones
 
 
 class Dropout:
-    """Holds answers to dropout of `x` with probability `p`: each element is zero, or x / (1 - p)."""
+    """Standard that holds answers to dropout of `x` with probability `p`: each element is zero, or x / (1 - p)."""
 
     def __init__(self, x: torch.Tensor, p: float) -> None:
         self._x, self._p = x, p
@@ -32,7 +32,7 @@ class Dropout:
         self._is_visible = (x != 0) & x.isfinite()
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """Three errors: of the kept values in units of the rule's limit, of their number, of their correlation."""
+        """Compute three errors: of kept values in units of the rule's limit, of their number, of their correlation."""
         values = self._rule(answer).judge(answer)
         kept = answer != 0
         seen = int((kept & self._is_visible).sum()), int(self._is_visible.sum())
@@ -44,7 +44,7 @@ class Dropout:
         )
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Elementwise: neither dropped nor x / (1 - p)."""
+        """Mark elements that are neither dropped nor x / (1 - p)."""
         return self._rule(answer).is_wrong(answer)
 
     def _rule(self, answer: torch.Tensor) -> ThreeMetrics:
@@ -52,7 +52,7 @@ class Dropout:
         return ThreeMetrics(exact, None, dtype=answer.dtype, reduction=1, placement="contain")
 
     def _correlation(self, kept: torch.Tensor) -> float:
-        """Of the worst axis and lag, in deviations."""
+        """Compute the correlation along the worst axis at the worst lag, in deviations."""
         if not 0 < self._p < 1 or kept.dim() == 0:
             return 0.0
         rows = max(1, _LOOKED_AT // max(1, math.prod(kept.shape[1:])))
@@ -63,7 +63,7 @@ class Dropout:
 
 
 def _correlations(signal: torch.Tensor, visible: torch.Tensor, p: float) -> Iterator[float]:
-    """Normalised to deviations, along every axis at every lag that has enough pairs."""
+    """Compute the correlations along every axis at every lag that has enough pairs, normalised to deviations."""
     for axis, size in enumerate(signal.shape):
         for lag in (lag for lag in _LAGS if lag < size):
             ends = [

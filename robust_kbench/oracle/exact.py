@@ -7,23 +7,23 @@ import torch
 from robust_kbench.oracle.judgement import Judgement
 
 LIMIT = 0.5
-"""Between no wrong element and one."""
+"""Limit between no wrong element and one."""
 _BLOCK_ELEMENTS = 1 << 20
 
 
 class Exact:
-    """Every element must equal `expected`, which has the answer's dtype. NaN equals NaN, and -0 equals 0."""
+    """Standard that every element equals `expected`, which has the answer's dtype. NaN equals NaN, and -0 equals 0."""
 
     def __init__(self, expected: torch.Tensor) -> None:
         self._expected = expected
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """One error: the number of elements that differ."""
+        """Compute one error: the number of elements that differ."""
         wrong = 0 if torch.equal(answer, self._expected) else self._count(answer)
         return Judgement((float(wrong),), (LIMIT,), 0, "every element must be equal" if wrong else "")
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Elementwise: neither equal nor NaN in both."""
+        """Mark elements that are neither equal nor NaN in both."""
         return _differs(answer, self._expected)
 
     def _count(self, answer: torch.Tensor) -> int:

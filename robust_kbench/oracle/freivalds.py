@@ -37,18 +37,18 @@ _PROOF_TOLERANCE = 1e-9
 
 
 class Exactly(Protocol):
-    """What runs a reference in float64."""
+    """Reference that can be run in float64."""
 
     def exact(self, inputs: Inputs) -> Mapping[str, torch.Tensor]:
-        """The outputs for `inputs`."""
+        """Compute the outputs for `inputs` in float64."""
 
 
 class Freivalds:
-    """Holds an output to random combinations of its slices along one axis.
+    """Standard that holds an output to random combinations of its slices along one axis.
 
-    `expected` is the float64 result on the combinations: the output's shape with `COLUMNS` in dimension `dim`.
-    `near` is nearly the right answer and gives the scale; `limits` are those of the rule, for the whole and for a row
-    in front. `is_exact`: every right value is an integer that the dtype holds, so that no error is due.
+    `expected` is the float64 result on the combinations: the output's shape with `COLUMNS` in dimension `dim`. `near`
+    is nearly the right answer and gives the scale; `limits` are those of the rule, for the whole and for a row in
+    front. `is_exact`: every right value is an integer that the dtype holds, so that no error is due.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class Freivalds:
         self._limits = (_EXACT, _EXACT) if is_exact else widened
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """Two errors: of the whole, and of the worst fibre."""
+        """Compute two errors: of the whole, and of the worst fibre."""
         errors = self._errors(answer)
         nonfinite = 0 if all(map(math.isfinite, errors)) else int((~answer.isfinite()).sum())
         broken = not all(error <= limit for error, limit in zip(errors, self._limits, strict=True))
         return Judgement(errors, self._limits, nonfinite, self._demand(errors) if broken else "")
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Every element of a fibre that is off."""
+        """Mark every element of a fibre that is off."""
         far = ~(self._residual(answer).div_(self._scale) <= self._limits[1])
         return far.unsqueeze(self._dim).expand(answer.shape)
 
@@ -89,7 +89,7 @@ class Freivalds:
         return float(torch.linalg.vector_norm(residual)) / (self._norm + _TINY), float((residual / self._scale).max())
 
     def _residual(self, answer: torch.Tensor) -> torch.Tensor:
-        """The estimated norm of the error of each fibre."""
+        """Estimate the norm of the error of each fibre."""
         difference = contract(answer, self._dim, self._signs).sub_(self._expected)
         estimate: torch.Tensor = torch.linalg.vector_norm(difference, dim=self._dim).div_(math.sqrt(COLUMNS))
         if answer.dtype == torch.float16 and not self._is_exact:
@@ -104,9 +104,10 @@ class Freivalds:
 
 
 def linear_axes(task: Task, reference: Exactly, inputs: Inputs) -> list[str]:
-    """The axes along which every output is linear or affine, found by trying. `inputs` are those of a small case.
+    """Find the axes along which every output is linear or affine, by trying. `inputs` are those of a small case.
 
-    Random values in float64 stand in for the inputs: an identity between polynomials that holds for them holds.
+    Random values in float64 stand in for the inputs: an identity between polynomials that holds for them holds in
+    general.
     """
     generator = torch.Generator().manual_seed(0)
     values = {name: _random(value, generator) for name, value in inputs.values.items()}
@@ -117,7 +118,7 @@ def linear_axes(task: Task, reference: Exactly, inputs: Inputs) -> list[str]:
 def projections(
     task: Task, reference: Exactly, inputs: Inputs, axis: str, signs: torch.Tensor
 ) -> dict[str, torch.Tensor]:
-    """The float64 outputs combined along `axis` by `signs` [size, columns], at the cost of as many slices."""
+    """Compute the float64 outputs combined along `axis` by `signs` [size, columns], at the cost of as many slices."""
     combined, empty = {}, {}
     for name, value in _along(task, axis, inputs):
         dim = task.inputs[name].shape.index(axis)
@@ -134,7 +135,7 @@ def projections(
 
 
 def random_signs(size: int, draw: Draw) -> torch.Tensor:
-    """[size, COLUMNS] of 1 and -1 in float64, which nobody knows before the answer is given."""
+    """Draw [size, COLUMNS] of 1 and -1 in float64, which the submission cannot know before it answers."""
     generator = torch.Generator().manual_seed(draw.bits())
     return torch.randint(0, 2, (size, COLUMNS), generator=generator).mul_(2).sub_(1).double()
 
@@ -159,7 +160,7 @@ def _blocks(outer: int, size: int, inner: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _random(value: torch.Tensor | int | float, generator: torch.Generator) -> torch.Tensor | int | float:
-    """Normal values in float64 in place of real numbers."""
+    """Draw normal values in float64 in place of real numbers; return other values as they are."""
     if not isinstance(value, torch.Tensor) or not value.dtype.is_floating_point:
         return value
     return torch.randn(value.shape, generator=generator, dtype=torch.float64)
@@ -170,7 +171,7 @@ def _along(task: Task, axis: str, inputs: Inputs) -> list[tuple[str, torch.Tenso
 
 
 def _is_carried(task: Task, axis: str) -> bool:
-    """Whether inputs of real numbers have the axis once, no other input has it, and every output has it once."""
+    """Tell if inputs of real numbers have the axis once, no other input has it, and every output has it once."""
     carriers = 0
     for spec in task.inputs.values():
         is_real = spec.dtype == "T" or spec.dtype.startswith("float")

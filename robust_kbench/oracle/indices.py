@@ -1,4 +1,4 @@
-"""Indices: any order among equal values will do, as long as they are in range, distinct and point at the right ones."""
+"""Indices in any order among equal values: they must be in range, distinct and point at the right values."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Indices:
         self._values = source.gather(self._axis, self._expanded(exact))
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """One error: the number of wrong indices."""
+        """Compute one error: the number of wrong indices."""
         wrong = int(self.is_wrong(answer).sum())
         demand = "indices must be in range, distinct, and point at the right values" if wrong else ""
         return Judgement((float(wrong),), (LIMIT,), 0, demand)
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Elementwise: out of range, the repetition of an earlier one, or pointing at another value."""
+        """Mark indices that are out of range, repeat an earlier one, or point at another value."""
         index = self._expanded(answer)
         is_outside = (index < 0) | (index >= self._source.shape[self._axis])
         found = self._source.gather(self._axis, index.masked_fill(is_outside, 0))
@@ -34,7 +34,7 @@ class Indices:
         return (is_outside | differs | self._is_repeated(index)).reshape(self._shape)
 
     def _is_repeated(self, index: torch.Tensor) -> torch.Tensor:
-        """A stable sort puts repetitions behind the first of their kind."""
+        """Mark repetitions: a stable sort puts them behind the first of their kind."""
         order = index.sort(dim=self._axis, stable=True)
         length = index.shape[self._axis]
         again = torch.zeros_like(index, dtype=torch.bool)

@@ -27,7 +27,7 @@ class Judgement:
 
     @property
     def ratio(self) -> float:
-        """The largest error in units of its limit; infinite where a NaN or an infinity is out of place."""
+        """Largest error in units of its limit; infinite where a NaN or an infinity is out of place."""
         ratios = [error / limit for error, limit in zip(self.errors, self.limits, strict=True)]
         return math.inf if self.nonfinite or any(map(math.isnan, ratios)) else max(ratios)
 
@@ -46,10 +46,10 @@ class Standard(Protocol):
     """Requirements on one output of one case. Made once, used for many answers of the right shape and dtype."""
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """Errors of `answer`, with their limits."""
+        """Compute the errors of `answer`, with their limits."""
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Which elements are wrong. For reports, not for verdicts: an error may be spread over all of them."""
+        """Mark wrong elements. For reports, not for verdicts: an error may be spread over all of them."""
 
 
 def refusal(demand: str) -> Judgement:

@@ -1,4 +1,4 @@
-"""Why an output is wrong, in words: the worst element, how many are wrong, and the pattern they form."""
+"""Explain a wrong output in words: the worst element, the number of wrong ones, and the pattern they form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robust_kbench.oracle.judgement import Judgement
 def explain(
     name: str, answer: torch.Tensor, exact: torch.Tensor | None, wrong: torch.Tensor, judgement: Judgement
 ) -> str:
-    """One or two sentences on an output that `judgement` refused, `wrong` elementwise.
+    """Describe an output that `judgement` refused in one or two sentences; `wrong` marks its wrong elements.
 
     `exact` is None where there is no single right answer, as for a random op.
     """
@@ -28,7 +28,7 @@ def explain(
 
 
 def pattern(wrong: torch.Tensor) -> str:
-    """Where the wrong elements lie: everything, most of it, some rows, the last columns, or scattered."""
+    """Describe where the wrong elements lie: everything, most of it, some rows, the last columns, or scattered."""
     if bool(wrong.all()):
         return "everything"
     if int(wrong.sum()) * 2 > wrong.numel():
@@ -63,7 +63,7 @@ def _worst_index(answer: torch.Tensor, exact: torch.Tensor | None, wrong: torch.
 
 
 def _show(got: torch.Tensor, expected: torch.Tensor) -> tuple[str, str]:
-    """Both numbers, with as many digits as it takes to tell them apart."""
+    """Format both numbers with as many digits as it takes to tell them apart."""
     if not got.dtype.is_floating_point:
         return str(int(got)), str(int(expected))
     for digits in (6, 9, 17):
@@ -74,5 +74,5 @@ def _show(got: torch.Tensor, expected: torch.Tensor) -> tuple[str, str]:
 
 
 def _is_poison(value: torch.Tensor) -> bool:
-    """Whether the element still has the bits that outputs are filled with before a call."""
+    """Tell if the element still has the bits that outputs are filled with before a call."""
     return bool((value.reshape(1).contiguous().view(torch.uint8) == 0xFF).all())

@@ -21,9 +21,9 @@ from robust_kbench.oracle.judgement import Judgement
 from robust_kbench.oracle.three_metrics import UNIT_ROUNDOFF, ThreeMetrics, Triple
 
 MOST_RESULTS = 1 << 12
-"""Elements of an output; PyTorch's error is then known from several neighbours of the case."""
+"""Most elements of an output. For so few, PyTorch's error is known from several neighbours of the case."""
 LEAST_TERMS = 32
-"""Reduction length, and elements of the largest input for each of the output."""
+"""Least reduction length, and least elements of the largest input for each of the output."""
 _ROOM = 2.0
 
 
@@ -38,7 +38,10 @@ def is_one_rounding(dtype: torch.dtype, elements: int, given: int, terms: int, a
 
 
 class OneRounding:
-    """Holds answers to the rule `held`, and what they are off by beyond one rounding to the rule for float32."""
+    """Standard that holds answers to the rule `held`.
+
+    It holds their error beyond one rounding to the rule for float32.
+    """
 
     def __init__(
         self,
@@ -50,7 +53,10 @@ class OneRounding:
         reduction: int,
         nearby: Sequence[tuple[torch.Tensor, torch.Tensor]],
     ) -> None:
-        """`exact` is float64; `native` is PyTorch's answer and `nearby` pairs of both, as for ThreeMetrics."""
+        """Derive the limits.
+
+        `exact` is float64; `native` is PyTorch's answer and `nearby` pairs of both, as for ThreeMetrics.
+        """
         self._held, self._exact, self._dtype = held, exact.double(), dtype
         room = _ROOM * UNIT_ROUNDOFF[dtype] / math.sqrt(reduction)
         pairs = [*nearby, *([] if native is None else [(exact, native)])]
@@ -63,11 +69,11 @@ class OneRounding:
 
     @property
     def limits(self) -> Triple:
-        """Those of the rule."""
+        """Limits of the rule `held` alone."""
         return self._held.limits
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """The three errors, and by how many limits of float32 the answer is off beyond one rounding."""
+        """Compute the three errors, and by how many limits of float32 the answer is off beyond one rounding."""
         found = self._held.judge(answer)
         beyond = self._freed.judge(_before_rounding(answer, self._exact)).ratio
         demand = found.demand
@@ -76,17 +82,17 @@ class OneRounding:
         return Judgement((*found.errors, beyond), (*found.limits, 1.0), found.nonfinite, demand)
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Elementwise, by either rule."""
+        """Mark elements that are wrong by either rule."""
         return self._held.is_wrong(answer) | self._freed.is_wrong(_before_rounding(answer, self._exact))
 
 
 def _representable(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Zero where the dtype has no number for it: there the rule alone decides."""
+    """Replace numbers that the dtype does not have by zero: there the rule alone decides."""
     return exact.masked_fill(~(exact.abs() <= torch.finfo(dtype).max), 0.0)
 
 
 def _before_rounding(answer: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
-    """The value next to `exact` that rounds to `answer`, in float64; `exact` itself where either is no number."""
+    """Compute the value next to `exact` that rounds to `answer`, in float64; `exact` itself if either is no number."""
     wide, exact = answer.double(), exact.double()
     info = torch.finfo(answer.dtype)
     _, exponent = torch.frexp(torch.maximum(wide.abs(), exact.abs()).clamp(min=info.smallest_normal))

@@ -1,4 +1,4 @@
-"""What the calls of an evaluation say together about a random op, where each by itself says too little.
+"""Evidence of all calls of an evaluation about a random op, where each call by itself says too little.
 
 Every call of the candidate adds to it, in checks as in timing. Of calls with equal seeds the first one counts: equal
 seeds give equal random numbers. Seeds are taken modulo 2**32, since PyTorch's generator on the CPU knows no others.
@@ -20,7 +20,7 @@ _SEEDS = 1 << 32
 
 
 class Pool:
-    """All calls of one kernel; `problem` is the first that was found."""
+    """Pool of all calls of one kernel; `problem` is the first that was found."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
@@ -33,9 +33,9 @@ class Pool:
     def add(
         self, case: Case, inputs: Inputs, outputs: Mapping[str, torch.Tensor], *, thorough: bool = True
     ) -> str | None:
-        """Tell what is wrong with all calls so far, or None. Answers of a wrong shape are left to others.
+        """Add a call. Tell what is wrong with all calls so far, or return None. Skips answers of a wrong shape.
 
-        `thorough`: whether masks are looked at, which takes up to four seconds for 16 million places.
+        `thorough`: True if masks are looked at, which takes up to four seconds for 16 million places.
         """
         if self.problem or not (self._draws or self._masks) or not self._is_new(inputs):
             return self.problem

@@ -26,7 +26,7 @@ from robust_kbench.oracle.bets import Bet, Settled, Shifted, Uneven, average, co
 from robust_kbench.schema.case import Case
 
 IMPROBABLE = 1e-9
-"""Of honest samplers, fewer than this share are refused in an evaluation."""
+"""Largest share of honest samplers that are refused in an evaluation."""
 _SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 _REMNANTS = (0.02, 0.25)  # of a share that is never drawn: its border is within a class, which may be a likely one
 _FACTORS = (0.8, 0.95, 1.05, 1.25)
@@ -37,7 +37,7 @@ _LARGEST_LOGIT = 2048.0  # among larger ones, sums in float32 are too coarse for
 
 
 class PooledDraws:
-    """All draws of one sampler in calls with different seeds; `problem` is the first that was found."""
+    """Draws of one sampler in all calls with different seeds; `problem` is the first that was found."""
 
     def __init__(self) -> None:
         self._groups: dict[str, dict[Hashable, _Group]] = defaultdict(dict)
@@ -45,7 +45,7 @@ class PooledDraws:
         self.problem: str | None = None
 
     def add(self, case: Case, seed: int, logits: torch.Tensor, drawn: torch.Tensor) -> str | None:
-        """Tell what is wrong with all draws so far, or None. `logits`: [..., classes], `drawn`: [...]."""
+        """Add a call. Tell what is wrong with all draws so far, or None. `logits`: [..., classes], `drawn`: [...]."""
         rows = _MOST_ELEMENTS // max(1, logits.shape[-1])
         logits, drawn = logits.reshape(-1, logits.shape[-1])[:rows].double(), drawn.reshape(-1)[:rows].long()
         is_fit = (logits.abs().amax(-1) <= _LARGEST_LOGIT) & (drawn >= 0) & (drawn < logits.shape[-1])
@@ -78,7 +78,7 @@ class PooledDraws:
 
 @dataclass(frozen=True)
 class _Draws:
-    """What a call brings to all bets."""
+    """Contribution of one call to all bets."""
 
     rows: int
     shifted: Sequence[Settled]
@@ -110,12 +110,12 @@ class _Group:
 
     @property
     def gain(self) -> float:
-        """The logarithm of the average of all bets, times the weight."""
+        """Logarithm of the average of all bets, times the weight."""
         return average(self._bets) + self.weight
 
     @property
     def words(self) -> str:
-        """What the best bet was on: the measured share, and the one that is due."""
+        """Description of the best bet: the measured share, and the one that is due."""
         event, seen, due = max(self._bets, key=lambda bet: bet.gain).share
         return (
             f"{_percent(seen / self._rows)} of {self._rows:,} rows in {self._calls:,} calls with different seeds drew "
@@ -195,7 +195,7 @@ _EVENTS = (
     *(_as_if_multiplied(factor) for factor in _FACTORS),
     *("the likeliest class of their row" for _ in _FAVOURS),
 )
-"""What bets on events are on, in the order in which a call settles them."""
+"""Events that bets are on, in the order in which a call settles them."""
 _UNIFORM = (
     "a class between {low} and {high} of the mass, the likeliest first",
     "a class between {low} and {high} of the mass, by index",

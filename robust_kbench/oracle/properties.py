@@ -1,18 +1,18 @@
 """Reference-free checks: what an op does to related inputs, held against the submission's own outputs.
 
-A float64 reference costs as much as the op; these cost another call or two. They also stop an answer that was looked
-up instead of computed, because the related inputs are drawn after the first answer is known.
+A float64 reference costs as much as the op; these cost another call or two. They also stop an answer that was looked up
+instead of computed, because the related inputs are drawn after the first answer is known.
 
     relation = relate(task.spec, prop, case, inputs, draw)      # None: says nothing about this case
     outputs = [call(these) for these in relation.calls]         # calls[0] is `inputs` where its answer can be reused
     problem = relation.violation(outputs, limits)               # None: holds
 
-What must be equal bit for bit is equal on any honest kernel: scaling by a power of two and later positions change no
+Relations that must hold bit for bit do so on any honest kernel: scaling by a power of two and later positions change no
 rounding at all, sums of small integers round nowhere. A permutation moves elements to other tiles or into the scalar
 tail of a vector loop, where the order of summation is another (PyTorch's own float32 matmul of 3 x 64 by 64 x 511
-differs), so that it holds within twice the limits of the rule: both answers err. So does scaling in float16, or where
-the contract allows it inside, whose range is so small that intermediate values become subnormal; and all of it under
-fp8, where the largest element of a tensor decides how the others are rounded.
+differs), so that it holds within twice the limits of the rule: both answers err. The same goes for scaling in float16,
+or where the contract allows float16 inside: its range is so small that intermediate values become subnormal. It goes
+for all relations under fp8, where the largest element of a tensor decides how the others are rounded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COARSEST = 8  # digits; with fewer, values of order one and a constant of order
 
 @dataclass(frozen=True)
 class Answers:
-    """What came out of the calls of a relation, and how closely it may be held."""
+    """Outputs of the calls of a relation, and the limits that they are held to."""
 
     outputs: Sequence[Tensors]
     limits: Limits
@@ -48,33 +48,33 @@ class Answers:
 
 @dataclass(frozen=True)
 class Relation:
-    """Calls to make in order, and what must hold between their outputs."""
+    """Calls to make in order, and the condition that must hold between their outputs."""
 
     prop: Property
     calls: tuple[Inputs, ...]
     compare: Callable[[Answers], str | None]
 
     def violation(self, outputs: Sequence[Tensors], limits: Limits, *, is_deterministic: bool = True) -> str | None:
-        """What does not hold between the outputs of `calls`, in words; None when all of it does.
+        """Describe a violation of the relation by the outputs of `calls`; None if there is none.
 
-        A kernel whose answers to equal inputs differ, because it adds atomically, is held to twice the limits
-        wherever another one must be equal bit for bit.
+        A kernel whose answers to equal inputs differ, because it adds atomically, is held to twice the limits wherever
+        another one must be equal bit for bit.
         """
         found = self.compare(Answers(outputs, limits, is_deterministic))
         return None if found is None else f"{_title(self.prop)}: {found}"
 
 
 def relations(task: Task, case: Case, inputs: Inputs, draw: Draw) -> Iterator[Relation]:
-    """One relation for every declared property that says something about `case`."""
+    """Make a relation for every declared property that says something about `case`."""
     for prop in task.properties:
         if (relation := relate(task, prop, case, inputs, draw)) is not None:
             yield relation
 
 
 def relate(task: Task, prop: Property, case: Case, inputs: Inputs, draw: Draw) -> Relation | None:
-    """The relation of `prop` from `inputs`, which are those of `case`.
+    """Make the relation of `prop` from `inputs`, which are those of `case`.
 
-    None where it says nothing: probes, empty tensors, an axis of size one, a slice repeated by stride 0. Raises
+    Return None where it says nothing: probes, empty tensors, an axis of size one, a slice repeated by stride 0. Raises
     SpecError when the property does not fit the task's shapes.
     """
     is_special = case.probe is not None or any(tensor.numel() == 0 for tensor in inputs.tensors.values())

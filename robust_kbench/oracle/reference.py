@@ -27,7 +27,7 @@ _REDUCED_SUMS = (
 
 
 class Reference:
-    """The reference of one task. It is our own source, reviewed with the task, and runs in the judge."""
+    """Reference of one task. It is our own source, reviewed with the task, and runs in the judge."""
 
     def __init__(self, task: LoadedTask) -> None:
         self._task = task
@@ -37,15 +37,18 @@ class Reference:
         self._operator = _compile(task.reference, path, entry) if file == _FILE else None
 
     def exact(self, inputs: Inputs) -> dict[str, torch.Tensor]:
-        """The outputs in float64, from the very values (rounded to the case's dtype) that the submission got."""
+        """Compute the outputs in float64, from the values (rounded to the case's dtype) that the submission got."""
         return self._run({name: _widen(value) for name, value in inputs.values.items()})
 
     def native(self, inputs: Inputs) -> dict[str, torch.Tensor]:
-        """The outputs in the case's dtype, with every reduced-precision short cut of PyTorch switched off."""
+        """Compute the outputs in the case's dtype, with every reduced-precision short cut of PyTorch switched off."""
         return self._run(inputs.values)
 
     def of_operator(self, inputs: Inputs) -> dict[str, torch.Tensor] | None:
-        """The answer of PyTorch's own operator in the case's dtype; None where there is none, or it refuses them."""
+        """Compute the answer of PyTorch's own operator in the case's dtype.
+
+        None where there is no such operator, or it refuses the inputs.
+        """
         if self._operator is None:
             return None
         try:
@@ -80,7 +83,7 @@ def _widen(value: torch.Tensor | int | float) -> torch.Tensor | int | float:
 
 @dataclass(frozen=True)
 class _Switch:
-    """A setting of PyTorch that trades precision for speed, and its value where it does not."""
+    """Setting of PyTorch that trades precision for speed, and its value where it does not."""
 
     read: Callable[[], Any]
     write: Callable[[Any], object]
@@ -89,7 +92,7 @@ class _Switch:
 
 @contextmanager
 def full_precision() -> Iterator[None]:
-    """PyTorch may compute in TF32 or bfloat16 where it is given float32, and sum halves in half precision: not here."""
+    """Switch off TF32 and bfloat16 in PyTorch where it is given float32, and sums of halves in half precision."""
     before = []
     for switch in _switches():
         with suppress(RuntimeError):  # an older name of a setting that has been changed under its newer ones
@@ -104,7 +107,7 @@ def full_precision() -> Iterator[None]:
 
 
 def precision_facts() -> dict[str, str]:
-    """What a record says about the references' arithmetic, as PyTorch reports it while they run."""
+    """Report the references' arithmetic for a record, as PyTorch describes it while they run."""
     with full_precision():
         float32 = {str(getattr(owner, "fp32_precision", "ieee")) for owner in _float32_backends()}
         reduced = any(getattr(torch.backends.cuda.matmul, name, False) for name in _REDUCED_SUMS)
@@ -113,7 +116,7 @@ def precision_facts() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _switches() -> list[_Switch]:
-    """Older names first: they change what the newer ones say, and must not have the last word."""
+    """List the settings, older names first: they change the newer ones, and must not have the last word."""
     matmul = torch.backends.cuda.matmul
     older = [
         _Switch(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest"),
@@ -124,7 +127,7 @@ def _switches() -> list[_Switch]:
 
 
 def _float32_backends() -> list[Any]:
-    """Whatever of PyTorch has a float32 precision of its own; nothing before 2.9."""
+    """List the parts of PyTorch that have a float32 precision of their own; none before 2.9."""
     backends = torch.backends
     operators = [getattr(owner, name, None) for owner in (backends.cudnn, backends.mkldnn) for name in _OPERATORS]
     return [owner for owner in (backends.cuda.matmul, *operators) if hasattr(owner, "fp32_precision")]

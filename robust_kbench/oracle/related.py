@@ -18,7 +18,7 @@ _NEAR = 4  # what is shifted lies within [-4, 4]
 
 
 def scales(value: torch.Tensor | int | float, power: int, degree: int) -> bool:
-    """Whether `value` times 2**power is exact, and so far from the ends of the range that its powers stay in it.
+    """Tell if `value` times 2**power is exact, and so far from the ends of the range that its powers stay in it.
 
     Only float16 may be subnormal: nothing flushes that to zero. An op of degree zero may divide by a norm: its squares
     stay in range, too.
@@ -35,7 +35,7 @@ def scales(value: torch.Tensor | int | float, power: int, degree: int) -> bool:
 
 
 def integers(value: torch.Tensor, bound: int, density: float, generator: torch.Generator) -> torch.Tensor:
-    """Random integers in [-bound, bound] in place of real numbers, all zero but for a share of `density`."""
+    """Draw integers in [-bound, bound] in place of real numbers, all zero but for a share of `density`."""
     if not value.dtype.is_floating_point:
         return value
     drawn = torch.randint(-bound, bound + 1, value.shape, generator=generator)
@@ -47,10 +47,10 @@ def integers(value: torch.Tensor, bound: int, density: float, generator: torch.G
 def shifted_pair(
     value: torch.Tensor, generator: torch.Generator, digits: int = 53
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """`value` rounded so that it stays exact, in `digits` at most, when a constant is added to each row, and that sum.
+    """Round `value` so that adding a constant to each row is exact, in `digits` at most; return both.
 
-    The constants lie past the largest argument of exp in float32, on either side, so that a maximum that nobody
-    subtracts is missed. A maximum that begins with zero leaves nothing of the exponentials of a low row.
+    The constants lie past the largest argument of exp in float32, on either side, so that a missing subtraction of the
+    maximum shows. A maximum that begins with zero leaves nothing of the exponentials of a low row.
     """
     grid = 2.0 ** max(_SPAN.bit_length() - 1 - min(digits, DIGITS[value.dtype]), -20)
     rounded = (value.double() / grid).round().mul(grid).clamp(-_NEAR, _NEAR)
@@ -61,7 +61,11 @@ def shifted_pair(
 
 
 def axis_of(task: Task, prop: Property, tensors: Sequence[Input | Output]) -> str:
-    """The axis of `prop`. Raises SpecError where a tensor has it only as a part of a size, such as `2 * axis`."""
+    """Return the axis of `prop`. Raises SpecError where the task's shapes do not fit.
+
+    No size may have the axis only as a part, such as `2 * axis`. An input must have it; for permutes and causal, an
+    output as well.
+    """
     axis = prop.axis or ""
     for tensor in tensors:
         for size in tensor.shape:
@@ -75,7 +79,7 @@ def axis_of(task: Task, prop: Property, tensors: Sequence[Input | Output]) -> st
 
 
 def random_order(size: int, draw: Draw) -> torch.Tensor | None:
-    """A random permutation that is not the identity; None where there is none."""
+    """Draw a random permutation that is not the identity; None where there is none."""
     if size < 2:
         return None
     order = torch.randperm(size, generator=torch.Generator().manual_seed(draw.bits()))
@@ -83,7 +87,7 @@ def random_order(size: int, draw: Draw) -> torch.Tensor | None:
 
 
 def permuted(tensor: torch.Tensor, spec: Input | Output, axis: str, order: torch.Tensor) -> torch.Tensor:
-    """`tensor` permuted along every dimension that is `axis`."""
+    """Permute `tensor` along every dimension that is `axis`."""
     for dim, size in enumerate(spec.shape):
         if size == axis:
             tensor = tensor.index_select(dim, order)
@@ -91,7 +95,7 @@ def permuted(tensor: torch.Tensor, spec: Input | Output, axis: str, order: torch
 
 
 def permuted_inputs(task: Task, axis: str, inputs: Inputs, order: torch.Tensor) -> Inputs:
-    """Permuted along `axis`; indices that point along it follow."""
+    """Permute inputs along `axis`; indices that point along it follow."""
     values = dict(inputs.values)
     for name, tensor in inputs.tensors.items():
         spec = task.inputs[name]
@@ -102,7 +106,7 @@ def permuted_inputs(task: Task, axis: str, inputs: Inputs, order: torch.Tensor) 
 
 
 def spliced(task: Task, axis: str, cut: int, inputs: Inputs, fresh: Inputs) -> Inputs:
-    """`inputs` up to position `cut` of `axis`, `fresh` from there on."""
+    """Join `inputs` up to position `cut` of `axis` and `fresh` from there on."""
     values = dict(inputs.values)
     for name, tensor in inputs.tensors.items():
         if axis in (shape := task.inputs[name].shape):
@@ -113,7 +117,7 @@ def spliced(task: Task, axis: str, cut: int, inputs: Inputs, fresh: Inputs) -> I
 
 
 def before(task: Task, axis: str, cut: int, outputs: Tensors) -> dict[str, torch.Tensor]:
-    """The part before position `cut` of every output that has `axis`."""
+    """Return the part before position `cut` of every output that has `axis`."""
     return {
         name: outputs[name].narrow(spec.shape.index(axis), 0, cut)
         for name, spec in task.outputs.items()
@@ -122,7 +126,7 @@ def before(task: Task, axis: str, cut: int, outputs: Tensors) -> dict[str, torch
 
 
 def pointed_at(task: Task, inputs: Inputs, outputs: Tensors) -> dict[str, torch.Tensor]:
-    """`outputs` with the values that they point at in place of indices, whose order among equal values is free."""
+    """Replace indices in `outputs` by the values that they point at, as their order among equal values is free."""
     found = dict(outputs)
     for name, spec in task.outputs.items():
         if spec.indexes is not None:

@@ -1,7 +1,7 @@
-"""Whether rows draw the classes of other rows more often than independent rows of their laws do.
+"""Test if rows draw the classes of other rows more often than independent rows of their laws do.
 
-A sampler that never looks at most of the classes gives itself away so when each of them is too rare to be missed, and
-when a call has few rows, over many calls.
+It finds a sampler that never looks at most of the classes, even if each of them is too rare to be missed. Where calls
+have few rows, that takes many calls.
 
 Rows are independent, so that numbers of repeats of different classes are negatively associated (Dubhashi and Ranjan
 1998, Balls and bins), and a class is drawn by rare events, whose number Poisson's law exceeds in every convex function
@@ -20,7 +20,7 @@ _RARE = 0.25  # how often a class is expected in a call that is added to others
 
 
 def evidence(drawn: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
-    """For each tilt: the logarithm of exp(tilt * repeats) over a bound of its expectation.
+    """Compute for each tilt the logarithm of exp(tilt * repeats) over a bound of its expectation.
 
     `drawn`: [rows] classes. `expected`: [classes] float64, how often each is expected to be drawn.
     """
@@ -29,21 +29,21 @@ def evidence(drawn: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
 
 
 def probability(found: torch.Tensor) -> float:
-    """Of as many repeats in a single call, at most."""
+    """Compute an upper bound of the probability of as many repeats in a single call."""
     return math.exp(min(0.0, -float(found.max())))
 
 
 def _log_moments(expected: torch.Tensor, tilt: float) -> torch.Tensor:
-    """Of each class: log E exp(tilt * max(0, N - 1)), where N has Poisson's law."""
+    """Compute for each class log E exp(tilt * max(0, N - 1)), where N has Poisson's law."""
     never = torch.tensor(math.log(-math.expm1(-tilt)), dtype=expected.dtype)
     return torch.logaddexp(never, expected * math.exp(tilt) - tilt) - expected
 
 
 class Tally:
-    """Of all calls of one sampler with different seeds, in which every class is rare.
+    """Evidence of all calls of one sampler with different seeds, in which every class is rare.
 
-    Equal seeds give the same numbers, and add nothing. Of a class that some row draws for certain Poisson's law says
-    far too much, and one such call would hide what many others show; which calls count depends on their logits alone.
+    Equal seeds give the same numbers, and add nothing. For a class that some row draws for certain, Poisson's law
+    allows far too much. One such call would hide the evidence of many others. Its logits alone decide if a call counts.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,10 @@ class Tally:
         self._found = torch.zeros(len(_TILTS), dtype=torch.float64)
 
     def add(self, seed: int, logits: torch.Tensor, drawn: torch.Tensor) -> float:
-        """That so many repeats, or more, would ever come up, at most. `logits`: [..., classes], `drawn`: [...]."""
+        """Add a call, and bound the probability that so many repeats, or more, would ever come up.
+
+        `logits`: [..., classes], `drawn`: [...].
+        """
         if seed not in self._seeds and drawn.numel():
             self._seeds.add(seed)
             expected = torch.softmax(logits.reshape(-1, logits.shape[-1]).double(), -1).sum(0)

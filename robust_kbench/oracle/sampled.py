@@ -1,8 +1,8 @@
-"""What to hold an answer to where the float64 reference would take too long or too much memory.
+"""Standards for answers where the float64 reference would take too long or too much memory.
 
-Slices along the task's independent axis are cases of their own. Where only memory is short, all of them are held to
-the ordinary standards, some at a time; so are ops that are judged in ulps. Where the work is too much, an answer must
-meet three standards:
+Slices along the task's independent axis are cases of their own. Where only memory is short, all of them are held to the
+ordinary standards, some at a time; so are ops that are judged in ulps. Where the work is too much, an answer must meet
+three standards:
 
 * 64 secret slices against float64, as strictly as any other case: these tell a wrong algorithm, and a term that is
   missing everywhere;
@@ -42,7 +42,7 @@ from robust_kbench.schema.task import ITEMSIZE, Task, shape_of
 SLICES = 64
 COSTLY_FLOPS = 2e11
 COSTLY_BYTES = 4 << 30
-"""Of all inputs and outputs in float64; intermediate values come on top."""
+"""Most bytes of all inputs and outputs in float64 before a case is costly; intermediate values come on top."""
 
 _CHUNK_BYTES = 1 << 28
 _OF_ALL = 2.0
@@ -56,38 +56,38 @@ Combination = tuple[Tensors, torch.Tensor, int]
 
 @dataclass(frozen=True)
 class Sampled:
-    """A costly case: nearly right outputs in their dtypes, and the standards of the right ones."""
+    """Costly case: nearly right outputs in their dtypes, and the standards of the right ones."""
 
     near: Mapping[str, torch.Tensor]
     standards: Mapping[str, Standard]
 
 
 class Together:
-    """Several standards, each of which must be met."""
+    """Combination of several standards, each of which must be met."""
 
     def __init__(self, parts: Sequence[Standard]) -> None:
         self.parts = tuple(parts)
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """The judgement that comes closest to refusing, or goes furthest beyond."""
+        """Return the judgement that comes closest to refusing, or goes furthest beyond."""
         return max((part.judge(answer) for part in self.parts), key=severity)
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """What the first part that finds anything finds."""
+        """Return the wrong elements of the first part that finds any."""
         found = (part.is_wrong(answer) for part in self.parts)
         return next((wrong for wrong in found if bool(wrong.any())), torch.zeros(answer.shape, dtype=torch.bool))
 
 
 def is_costly(task: Task, case: Case) -> bool:
-    """Whether the float64 reference of `case` takes longer, or more memory, than it is worth."""
+    """Tell if the float64 reference of `case` takes longer, or more memory, than it is worth."""
     return flops(task, case) > COSTLY_FLOPS or _bytes(task, case) > COSTLY_BYTES
 
 
 def sample(task: Task, reference: Reference, case: Case, inputs: Inputs, draw: Draw) -> Sampled | None:
-    """The standards of every output of `case` without a float64 reference of the whole.
+    """Make the standards of every output of `case` without a float64 reference of the whole.
 
-    None where no axis is independent, or an output is judged by its distribution. `draw` chooses the slices and the
-    combinations: whoever gives the answer must not know it.
+    Return None where no axis is independent, or an output is judged by its distribution. `draw` chooses the slices and
+    the combinations. The submission must not know it when it answers.
     """
     if task.independent is None or any(task.comparison_of(spec) == "random" for spec in task.outputs.values()):
         return None
@@ -109,7 +109,7 @@ def sample(task: Task, reference: Reference, case: Case, inputs: Inputs, draw: D
 
 
 class _Part:
-    """The chosen slices of a case with their references, and what follows from them for the whole."""
+    """Chosen slices of a case with their references, and the standards of the whole that follow from them."""
 
     def __init__(self, task: Task, reference: Reference, case: Case, inputs: Inputs, chosen: torch.Tensor) -> None:
         axes = {**case.axes, task.independent or "": len(chosen)}
@@ -119,7 +119,7 @@ class _Part:
         self._around = surround(task, case, reference, self._inputs, self._exact, self._native)
 
     def standards(self, name: str, near: torch.Tensor, dtype: torch.dtype) -> list[Standard]:
-        """The whole against `near`, and the slices against float64."""
+        """Make the standards of the whole against `near`, and of the slices against float64."""
         if self._task.comparison_of(self._task.outputs[name]) != "rule":
             exactly = {name: near.to(dtype)}
             return [standard_for(self._task, name, self._case, self._whole, exactly, exactly)]
@@ -129,16 +129,16 @@ class _Part:
         return [self._of_whole(name, near, taken, own, dtype), OfSlices(own, dim, self._chosen)]
 
     def standard(self, name: str) -> Standard:
-        """Of the slices alone."""
+        """Make the standard of the slices alone."""
         return standard_for(self._task, name, self._case, self._inputs, self._exact, self._native, self._around)
 
     def is_exact(self, name: str, near: torch.Tensor, dtype: torch.dtype) -> bool:
-        """Whether no error is due anywhere: integers that the contract adds exactly, and `dtype` holds."""
+        """Tell if no error is due anywhere: integers that the contract adds exactly, and `dtype` holds."""
         is_due = self._case.probe in _EXACT_PROBES and isinstance(self.standard(name), Exact)
         return is_due and bool((near.to(dtype) == near).all())
 
     def limits(self, name: str) -> Triple:
-        """What the rule allows on the slices."""
+        """Return the limits of the rule on the slices."""
         return self._rule(name).limits
 
     def _of_whole(
@@ -158,7 +158,7 @@ class _Part:
 def _combined(
     task: Task, reference: Reference, case: Case, inputs: Inputs, near: Tensors, draw: Draw
 ) -> dict[str, list[Combination]]:
-    """Per output, random combinations along each axis that is worth it: values in float64, signs and dimension."""
+    """Make random combinations along each axis that is worth it, per output: values in float64, signs and dimension."""
     found: dict[str, list[Combination]] = {name: [] for name in task.outputs}
     for axis in _linear_axes(task, reference, case, near):
         signs = freivalds.random_signs(case.axes[axis], draw)
@@ -169,7 +169,10 @@ def _combined(
 
 
 def _linear_axes(task: Task, reference: Reference, case: Case, near: Tensors) -> list[str]:
-    """Linear axes of more slices than are combined, where everything is finite and the inputs fit in float64."""
+    """Find linear axes that are worth combining, if everything is finite and the inputs fit in float64.
+
+    They have more than twice as many slices as are combined.
+    """
     is_plain = all(task.comparison_of(spec) == "rule" for spec in task.outputs.values())
     if not is_plain or _bytes(task, case) > COSTLY_BYTES or not all(map(_is_finite, near.values())):
         return []
@@ -183,7 +186,7 @@ def _linear_axes(task: Task, reference: Reference, case: Case, near: Tensors) ->
 
 
 def _in_chunks(task: Task, reference: Reference, case: Case, inputs: Inputs) -> Sampled:
-    """The ordinary standards of one chunk after the other; float64 of a chunk lives while it is judged."""
+    """Make the ordinary standards of one chunk after the other; float64 of a chunk lives while it is judged."""
     size, width = _chunks(task, case)
 
     def standard(name: str, start: int, count: int) -> Standard:
@@ -201,13 +204,13 @@ def _in_chunks(task: Task, reference: Reference, case: Case, inputs: Inputs) -> 
 
 
 def _chunks(task: Task, case: Case) -> tuple[int, int]:
-    """The size of the independent axis, and how many slices make about `_CHUNK_BYTES`."""
+    """Return the size of the independent axis, and how many slices make about `_CHUNK_BYTES`."""
     size = case.axes[task.independent or ""]
     return size, max(1, int(size * _CHUNK_BYTES / max(1, _bytes(task, case))))
 
 
 def _choose(task: Task, case: Case, draw: Draw) -> torch.Tensor:
-    """Sorted numbers of different slices, as many as the threshold allows."""
+    """Draw sorted numbers of different slices, as many as the threshold allows."""
     size = case.axes[task.independent or ""]
     share = min(COSTLY_FLOPS / max(1.0, flops(task, case)), COSTLY_BYTES / max(1, _bytes(task, case)))
     count = max(1, min(SLICES, size, int(size * share)))
@@ -218,7 +221,7 @@ def _choose(task: Task, case: Case, draw: Draw) -> torch.Tensor:
 
 
 def _widened(inputs: Inputs) -> Inputs:
-    """Half precision as float32; everything else as it is."""
+    """Convert half precision to float32, and keep everything else as it is."""
     wide = {name: tensor.float() for name, tensor in inputs.tensors.items() if tensor.dtype in _HALVES}
     return Inputs({**inputs.values, **wide})
 
@@ -237,7 +240,7 @@ def _dtype(task: Task, name: str, case: Case) -> torch.dtype:
 
 
 def flops(task: Task, case: Case) -> float:
-    """Operations that the op is charged for."""
+    """Count the operations that the op is charged for."""
     return float(arithmetic.evaluate(task.cost.flops, {**case.axes, "itemsize": ITEMSIZE[case.dtype]}))
 
 

@@ -1,6 +1,6 @@
-"""Two runs of a random op that differ in their seed alone must differ as two draws of its law do.
+"""Check that two runs of a random op that differ in their seed alone differ as two draws of its law do.
 
-That equal seeds give equal outputs needs no law: it is what every op is held to when it runs twice on equal inputs.
+Equal outputs for equal seeds need no law: every op that runs twice on equal inputs is held to that.
 """
 
 from __future__ import annotations
@@ -14,35 +14,36 @@ from robust_kbench.cases.values import Inputs
 from robust_kbench.schema.task import Task
 
 IMPROBABLE = 1e-9
-"""Of honest runs, fewer than this share are refused."""
+"""Largest share of honest runs that are refused."""
 MOVED_DEVIATIONS = 10.0
-"""Of two independent masks: with 2**26 distances, improbable at 1e-15 for numbers that are nearly normal."""
+"""Largest correlation of two independent masks in deviations. With 2**26 distances, a larger one is improbable at 1e-15
+for numbers that are nearly normal."""
 LEAST_PAIRS = 120
-"""Of places where both masks have what is rarer in them. Such pairs are as good as Poisson's: ten deviations above 120
-come with 1e-17, so that 2**26 distances stay below IMPROBABLE."""
+"""Least expected pairs of places where both masks have their rarer value. Such pairs nearly follow Poisson's law: ten
+deviations above 120 come with 1e-17, so that 2**26 distances stay below IMPROBABLE."""
 
 
 def reseeded(inputs: Inputs) -> Inputs:
-    """The same inputs with the next seed."""
+    """Return the same inputs with the next seed."""
     return Inputs({**inputs.values, "seed": int(inputs.values["seed"]) + 1})
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a random op was given, and one of its outputs."""
+    """Inputs that a random op was given, and one of its outputs."""
 
     inputs: Inputs
     output: torch.Tensor
 
 
 def coincidence(task: Task, name: str, one: Run, other: Run, *, thorough: bool = True) -> str | None:
-    """What is wrong with output `name` of two runs of equal shape with different seeds, or None.
+    """Describe what is wrong with output `name` of two runs of equal shape with different seeds, or return None.
 
-    None as well for an output that is not random, and for one that is too small to tell. The probability of so many or
-    so few coincidences is bounded by exp(-n * KL(observed share, expected share)), which holds for independent choices
-    of any chances (Hoeffding 1963, theorem 1).
+    Return None also for an output that is not random, and for one that is too small to tell. The probability of so many
+    or so few coincidences is bounded by exp(-n * KL(observed share, expected share)), which holds for independent
+    choices of any chances (Hoeffding 1963, theorem 1).
 
-    `thorough`: whether one mask may be the other one, moved, is looked at too, which takes a tenth of a second.
+    `thorough`: look also for a mask that is the other one, moved, which takes a tenth of a second.
     """
     law = task.outputs[name].law
     if law is None:
@@ -63,10 +64,11 @@ def coincidence(task: Task, name: str, one: Run, other: Run, *, thorough: bool =
 
 
 def _moved(one: Run, other: Run) -> str | None:
-    """Whether one mask is the other one, moved by some places, as windows of one long row of random numbers are.
+    """Tell if one mask is the other one, moved by some places; in words, or None.
 
-    The correlation at every distance, in deviations of masks that are independent, which depend on how many pairs of
-    places show what was dropped in both: with n distances, the largest is about sqrt(2 log n).
+    Windows of one long row of random numbers are such masks. The correlation at every distance is given in deviations
+    of independent masks. These depend on how many pairs of places show which elements were dropped in both. With n
+    distances, the largest is about sqrt(2 log n).
     """
     first, second = (_signal(run) for run in (one, other))
     if first.shape != second.shape:
@@ -88,7 +90,7 @@ def _moved(one: Run, other: Run) -> str | None:
 
 
 def _pairs(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """How many pairs of places are both visible, at every distance; in the order of `_correlation`."""
+    """Count the pairs of places that are both visible, at every distance, in the order of `_correlation`."""
     if not (bool(first.all()) and bool(second.all())):
         return _correlation(first.float(), second.float())
     places = torch.arange(_size(len(first)))
@@ -96,26 +98,26 @@ def _pairs(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 def _size(count: int) -> int:
-    """A power of two that is at least twice as long, so that the ends do not meet."""
+    """Return a power of two that is at least twice as long, so that the ends do not meet."""
     return 1 << (2 * count - 1).bit_length()
 
 
 def _correlation(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Sums of products at every distance; those backwards are counted from the end."""
+    """Compute sums of products at every distance; distances backwards are counted from the end."""
     size = _size(len(first))
     sums: torch.Tensor = torch.fft.irfft(torch.fft.rfft(first, size).conj() * torch.fft.rfft(second, size), size)
     return sums
 
 
 def _signal(run: Run) -> torch.Tensor:
-    """Of mean 0: what was kept, where that shows; 0 elsewhere and nowhere else."""
+    """Return the kept elements with mean 0 where they are visible; 0 elsewhere and nowhere else."""
     x, p = run.inputs.tensors["x"], float(run.inputs.values["p"])
     is_visible = (x != 0) & x.isfinite()
     return torch.where(is_visible, (run.output != 0).float() - (1 - p), 0.0).flatten()
 
 
 def _dropped_alike(one: Run, other: Run) -> tuple[torch.Tensor, float]:
-    """Whether both have kept or both dropped an element, where that shows, and which share of them should be so."""
+    """Tell for each visible element if both have kept or both dropped it; return also the share that should be so."""
     values = [run.inputs.tensors["x"] for run in (one, other)]
     chances = [float(run.inputs.values["p"]) for run in (one, other)]
     is_visible = (values[0] != 0) & (values[1] != 0) & values[0].isfinite() & values[1].isfinite()
@@ -124,12 +126,12 @@ def _dropped_alike(one: Run, other: Run) -> tuple[torch.Tensor, float]:
 
 
 def _drawn_alike(one: Run, other: Run) -> tuple[torch.Tensor, float]:
-    """Whether both have drawn the same class, row by row, and which share of them should be so."""
+    """Tell row by row if both have drawn the same class; return also the share that should be so."""
     first, second = (torch.softmax(run.inputs.tensors["logits"].double(), -1) for run in (one, other))
     return one.output == other.output, float((first * second).sum(-1).mean()) if len(first) else 0.0
 
 
 def _divergence(share: float, expected: float) -> float:
-    """Kullback and Leibler's, of two Bernoulli distributions, in nats."""
+    """Compute Kullback and Leibler's divergence of two Bernoulli distributions, in nats."""
     parts = ((share, expected), (1 - share, 1 - expected))
     return sum(p * math.log(p / q) if q > 0 else math.inf for p, q in parts if p > 0)

@@ -17,38 +17,38 @@ Tensors = Mapping[str, torch.Tensor]
 
 
 class OfSlices:
-    """Holds the slices `chosen` along dimension `dim` to a standard of their own, and asks nothing of the rest."""
+    """Standard for the slices `chosen` along dimension `dim`, which asks nothing of the rest."""
 
     def __init__(self, standard: Standard, dim: int, chosen: torch.Tensor) -> None:
         self._standard, self._dim, self._chosen = standard, dim, chosen
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """As the standard judges these slices."""
+        """Judge these slices alone by their standard."""
         return self._standard.judge(answer.index_select(self._dim, self._chosen))
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Elements of these slices only."""
+        """Mark wrong elements of these slices only."""
         wrong = torch.zeros(answer.shape, dtype=torch.bool)
         part = self._standard.is_wrong(answer.index_select(self._dim, self._chosen))
         return wrong.index_copy_(self._dim, self._chosen, part)
 
 
 class InChunks:
-    """Holds chunks of `width` slices along `dim` to standards that are made when they are due, and then forgotten.
+    """Standard that holds chunks of `width` slices along `dim` to standards of their own.
 
-    `make` gives the standard of so many slices from a first one on.
+    These are made when they are due, and then forgotten. `make` takes the first slice and the number of slices.
     """
 
     def __init__(self, make: Callable[[int, int], Standard], dim: int, size: int, width: int) -> None:
         self._make, self._dim, self._size, self._width = make, dim, size, width
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """The judgement of the worst chunk."""
+        """Return the judgement of the worst chunk."""
         found = (standard.judge(part) for standard, part in self._parts(answer))
         return max(found, key=severity)
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """As the standards of the chunks say."""
+        """Mark the elements that are wrong by the standards of the chunks."""
         return torch.cat([standard.is_wrong(part) for standard, part in self._parts(answer)], self._dim)
 
     def _parts(self, answer: torch.Tensor) -> Iterator[tuple[Standard, torch.Tensor]]:
@@ -58,13 +58,13 @@ class InChunks:
 
 
 def severity(judgement: Judgement) -> tuple[bool, float]:
-    """By which the worst of several judgements is found."""
+    """Return a key by which the worst of several judgements is found."""
     ratio = judgement.ratio
     return not judgement.is_accepted, math.inf if math.isnan(ratio) else ratio
 
 
 def inputs_at(task: Task, inputs: Inputs, take: Callable[[torch.Tensor, int], torch.Tensor]) -> Inputs:
-    """`inputs` with `take` applied to every tensor that has the independent axis, which is the given dimension.
+    """Apply `take` to every tensor of `inputs` that has the independent axis, which is the given dimension.
 
     Raises SpecError where a size or an index mixes that axis with others, so that it is not independent.
     """
@@ -79,14 +79,14 @@ def inputs_at(task: Task, inputs: Inputs, take: Callable[[torch.Tensor, int], to
 
 
 def output_dimension(task: Task, name: str) -> int:
-    """The dimension of output `name` that is the independent axis. Raises SpecError where it has none."""
+    """Return the dimension of output `name` that is the independent axis. Raises SpecError where it has none."""
     return _dimension(task, name, task.outputs[name].shape)
 
 
 def in_chunks(
     task: Task, inputs: Inputs, size: int, width: int, run: Callable[[Inputs], Tensors]
 ) -> dict[str, torch.Tensor]:
-    """What `run` gives for all inputs, `width` slices of the independent axis at a time."""
+    """Compute the outputs of `run` for all inputs, `width` slices of the independent axis at a time."""
     parts = [run(chunk) for chunk in _chunks(task, inputs, size, width)]
     return {name: torch.cat([part[name] for part in parts], output_dimension(task, name)) for name in task.outputs}
 

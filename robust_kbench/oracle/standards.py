@@ -1,4 +1,4 @@
-"""Which standard an output of a case is held to: the task's way of comparing, made stricter by the case's probe."""
+"""Standard that an output of a case is held to: the task's way of comparing, made stricter by the case's probe."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from robust_kbench.schema.task import Output, Task
 
 Tensors = Mapping[str, torch.Tensor]
 LEAST_IDENTITY_LIMIT = 2.0**-18
-"""Relative error of a product with the identity in float32: rounded inputs show, the order of summation does not."""
+"""Least limit of the relative error of a product with the identity in float32: rounded inputs show, the order of
+summation does not."""
 _DETERMINISTIC_SLACK, _NONDETERMINISTIC_SLACK = 2.0, 3.0
 
 
@@ -42,9 +43,9 @@ def standard_for(
     *,
     excuses: bool = True,
 ) -> Standard:
-    """The standard of output `name`. `exact` and `native` are the reference's outputs for `inputs`.
+    """Make the standard of output `name`. `exact` and `native` are the reference's outputs for `inputs`.
 
-    `surroundings` make the limits of a comparison in ulps independent of PyTorch's luck. `excuses`: whether PyTorch's
+    `surroundings` make the limits of a comparison in ulps independent of PyTorch's luck. `excuses`: True if PyTorch's
     errors count, which only ever widen the limits.
     """
     spec = task.outputs[name]
@@ -74,7 +75,7 @@ def rule(
     limits: Triple | None = None,
     excuses: bool = True,
 ) -> ThreeMetrics:
-    """The three-metric rule, with `limits` or those of the dtype, the reduction length and PyTorch's own errors.
+    """Make the three-metric rule, with `limits` or those of the dtype, the reduction length and PyTorch's own errors.
 
     `excuses`: see `standard_for`.
     """
@@ -105,7 +106,10 @@ def _rule_of_sums(
     *,
     excuses: bool,
 ) -> Standard:
-    """The rule, and what it has no eye for: one rounding of few results, and what elements have in common."""
+    """Make the rule, or a standard that also sees faults which the rule misses.
+
+    These are more than one rounding of few results, and errors that elements have in common.
+    """
     held = rule(task, name, case, inputs, exact, native, around, excuses=excuses)
     argument = task.outputs[name].exponentials_of
     if argument and native[name].dtype == torch.float32 and case.probe != "nonfinite":
@@ -129,7 +133,10 @@ def _rule_of_sums(
 
 
 def _probe(task: Task, name: str, case: Case, inputs: Inputs, exact: Tensors, native: Tensors) -> Standard:
-    """Of a result that is representable: exact after one rounding, or to within what the contract rounds inputs to."""
+    """Make the standard of a result that is representable.
+
+    It is exact after one rounding, or to within the contract's rounding of inputs.
+    """
     dtype = native[name].dtype
     ordinary = rule(task, name, case, inputs, exact, native)
     if case.probe == "identity" and probes.applies(task, "identity"):
@@ -144,14 +151,14 @@ def _probe(task: Task, name: str, case: Case, inputs: Inputs, exact: Tensors, na
 
 
 def _adds_exactly(task: Task, case: Case) -> bool:
-    """Whether every partial sum of the probe fits into the narrowest accumulator that the contract allows."""
+    """Tell if every partial sum of the probe fits into the narrowest accumulator that the contract allows."""
     if case.probe is None or not (keeps_values(task.precision) and probes.applies(task, case.probe)):
         return False
     return probes.length_of(task, case.axes) <= probes.longest(task, case.probe, case.dtype)
 
 
 def _is_integral(exact: torch.Tensor, task: Task, case: Case) -> bool:
-    """Whether such accumulators hold every value without rounding."""
+    """Tell if every value is an integer that the contract's narrowest accumulator holds without rounding."""
     largest = 2.0 ** rounding(task.precision, case.dtype).sum_digits
     if probes.carries(task):  # and differences of two results, which are sums of the terms between, in the dtype
         largest = 1 / torch.finfo(getattr(torch, case.dtype)).eps
@@ -185,7 +192,7 @@ def _placement(task: Task, case: Case) -> Placement:
 
 
 def _largest_input(inputs: Inputs) -> float:
-    """The largest finite magnitude; one where there is none."""
+    """Return the largest finite magnitude; one where there is none."""
     reals = [tensor for tensor in inputs.tensors.values() if tensor.dtype.is_floating_point and tensor.numel()]
     return max(map(_largest, reals), default=1.0) or 1.0
 

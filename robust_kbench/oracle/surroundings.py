@@ -1,4 +1,4 @@
-"""PyTorch's answers next to a case: what its error is there, not what luck made it."""
+"""PyTorch's answers next to a case, which tell its usual error there apart from its luck."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _LARGE = 1 << 20  # elements that are neighbours enough for each other: one copy
 
 @dataclass(frozen=True)
 class Surroundings:
-    """`pairs`: exact and native outputs of inputs nearby; `errors`: what comparisons in ulps need to know of such.
+    """Exact and native outputs of inputs nearby as `pairs`; `errors`: facts of these that comparisons in ulps need.
 
     `condition`: |change| per relative change, of all inputs; `single`: inputs of which each element serves a single one
     of every output. `allowed`: pairs of the case's own inputs, the native ones in the layout of the case, after the
-    contract's rounding of factors, and of an operator that rounds on the way. `operator`: of the case itself, exact and
-    as PyTorch's own operator answers.
+    contract's rounding of factors, and of an operator that rounds on the way. `operator`: pairs of the case itself,
+    exact and from PyTorch's own operator.
     """
 
     pairs: tuple[tuple[Tensors, Tensors], ...] = ()
@@ -45,11 +45,14 @@ class Surroundings:
     operator: tuple[tuple[Tensors, Tensors], ...] = ()
 
     def of(self, name: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """What one output is off by around the case, as pairs of exact and native answers."""
+        """Return the pairs of exact and native answers around the case for one output."""
         return [(exact[name], native[name]) for exact, native in (*self.pairs, *self.allowed)]
 
     def of_operator(self, name: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """What PyTorch's own operator is off by in the case itself; in few results of half precision alone."""
+        """Return the pairs of exact answers and those of PyTorch's own operator in the case itself.
+
+        Only few results of half precision have such pairs.
+        """
         return [(exact[name], native[name]) for exact, native in self.operator]
 
 
@@ -75,11 +78,12 @@ def surround(
     *,
     is_conditioned: bool = True,
 ) -> Surroundings | None:
-    """Gather what the comparisons of the task need in `case`; None where that is nothing.
+    """Gather the surroundings that the comparisons of the task need in `case`; None where they need none.
 
-    `known`: those of a case that is alike, in which PyTorch errs alike. `is_conditioned`: whether the condition counts.
-    PyTorch also errs as it does on the layout of the case, for which it may have other code. In ulps its own code for
-    what lies transposed counts in every case: torch.compile has the same, where a library serves dense inputs.
+    `known`: the surroundings of a case that is alike, in which PyTorch errs alike. `is_conditioned`: True if the
+    condition counts. PyTorch also errs as it does on the layout of the case, for which it may have other code. In ulps
+    its own code for transposed inputs counts in every case: torch.compile has the same, where a library serves dense
+    inputs.
     """
     comparisons = set(map(task.comparison_of, task.outputs.values()))
     found = None
@@ -110,9 +114,9 @@ def surround(
 def _of_rounding_operator(
     reference: Reference, inputs: Inputs, exact: Tensors, *, neighbours: int
 ) -> Iterator[tuple[Tensors, Tensors]]:
-    """Exact answers and those of an operator that rounds on the way: in the case, and at some neighbours.
+    """Yield exact answers and those of an operator that rounds on the way: in the case, and at some neighbours.
 
-    In halves it is luck what it is off by where terms cancel, unless there are many results.
+    In halves its error is luck where terms cancel, unless there are many results.
     """
     if (answer := reference.of_operator(inputs)) is not None:
         yield exact, answer
@@ -159,7 +163,7 @@ def _region_errors(name: str, pairs: Sequence[tuple[Tensors, Tensors]]) -> Regio
 
 
 def slopes(task: Task, reference: Reference, inputs: Inputs, exact: Tensors) -> Surroundings | None:
-    """What comparisons in ulps excuse without any error of PyTorch's; None where nothing is counted in ulps."""
+    """Compute the condition, which excuses without any error of PyTorch's; None where nothing is counted in ulps."""
     if "ulp" not in map(task.comparison_of, task.outputs.values()):
         return None
     return Surroundings(condition=condition(reference, inputs, exact))
@@ -168,7 +172,7 @@ def slopes(task: Task, reference: Reference, inputs: Inputs, exact: Tensors) -> 
 def condition(
     reference: Reference, inputs: Inputs, exact: Tensors, names: Sequence[str] | None = None
 ) -> dict[str, torch.Tensor]:
-    """Largest change of each element of the outputs per relative change of the inputs `names`, or of all."""
+    """Compute the largest change of each output element per relative change of the inputs `names`, or of all."""
     return _condition(reference, inputs, exact, names=names)[0]
 
 
@@ -178,9 +182,10 @@ def evaluations(inputs: Inputs, names: Sequence[str]) -> int:
 
 
 def glance(reference: Reference, inputs: Inputs, native: Tensors) -> Surroundings | None:
-    """A few neighbours of a case with few outputs in half precision, whose rounded intermediates average out in more.
+    """Evaluate a few neighbours of a case with few outputs in half precision.
 
-    None where there are enough outputs, and in wider dtypes, where PyTorch's own error hardly ever sets the limits.
+    With more outputs rounded intermediates average out. None where there are enough outputs, and in wider dtypes, where
+    PyTorch's own error hardly ever sets the limits.
     """
     outputs = native.values()
     if not _are_few_halves([tensor.numel() for tensor in outputs], [tensor.dtype.itemsize for tensor in outputs]):
@@ -202,9 +207,9 @@ def _are_few_halves(sizes: Sequence[int], widths: Sequence[int]) -> bool:
 
 
 def _natives(reference: Reference, inputs: Inputs, arrange: Sequence[Callable[[Inputs], Inputs]]) -> Iterator[Tensors]:
-    """PyTorch's answer to dense inputs, and to those that lie as each of `arrange` has them.
+    """Yield PyTorch's answer to dense inputs, and to inputs that lie as each of `arrange` has them.
 
-    In half precision also the one in float32, as a kernel has it before the store.
+    In half precision also yield the one in float32, as a kernel has it before the store.
     """
     yield reference.native(inputs)
     for strided in (each(inputs) for each in arrange):
@@ -215,7 +220,7 @@ def _natives(reference: Reference, inputs: Inputs, arrange: Sequence[Callable[[I
 
 
 def scattered(inputs: Inputs, generator: torch.Generator) -> Inputs:
-    """Every real input times a random number next to one, rounded to its dtype."""
+    """Multiply every real input by a random number next to one, and round it to its dtype."""
     moved = dict(inputs.values)
     for name, tensor in _reals(inputs).items():
         noise = torch.rand(tensor.shape, generator=generator).mul_(2 * _SPREAD).sub_(_SPREAD)
@@ -230,7 +235,7 @@ def _condition(
     single: frozenset[str] = frozenset(),
     names: Sequence[str] | None = None,
 ) -> tuple[dict[str, torch.Tensor], frozenset[str]]:
-    """See Surroundings; `single`: inputs that are known to be, and those that are found to be."""
+    """Compute the condition and the single inputs, see Surroundings. `single`: inputs that are known to be single."""
     total = {name: torch.zeros_like(tensor, dtype=torch.float64) for name, tensor in exact.items()}
     found = set(single)
     for name in _reals(inputs) if names is None else names:
@@ -244,11 +249,11 @@ def _condition(
 def _largest_changes(
     reference: Reference, inputs: Inputs, exact: Tensors, name: str, *, is_single: bool
 ) -> tuple[dict[str, torch.Tensor], bool]:
-    """How far the outputs go where each element of one input is a little more or a little less, and if it is `single`.
+    """Compute how far small changes of one input move the outputs, and if it is `single`.
 
-    More everywhere is enough where an output takes a single element of it. Where it takes several, their effects may
-    cancel (the sum of three colours), so the signs are also dealt by the index: any two elements differ in one of its
-    digits, and there they move apart.
+    Each element is a little more or a little less. More everywhere is enough where an output takes a single element of
+    the input. Where it takes several, their effects may cancel (the sum of three colours), so the signs are also dealt
+    by the index: any two elements differ in one of its digits, and there they move apart.
     """
     tensor = inputs.tensors[name]
 
@@ -270,19 +275,19 @@ def _largest_changes(
 
 
 def _random_signs(tensor: torch.Tensor) -> torch.Tensor:
-    """One for each element, drawn where the tensor is."""
+    """Draw a sign for each element, on the device of the tensor."""
     place = tensor.device
     digits = torch.randint(2, tensor.shape, generator=torch.Generator(place).manual_seed(0), device=place)
     return digits.double().mul_(2).sub_(1)
 
 
 def _often_differ(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Whether more than one element in eight does: a kink here and there is no second element at work."""
+    """Tell if more than one element in eight differs, as a kink here and there is no second element at work."""
     return bool(((left - right).abs() > right / 4).double().mean() > 1 / 8)
 
 
 def _signs_by_index(shape: torch.Size) -> Iterator[torch.Tensor]:
-    """Of every dimension and every binary digit of its index: minus where the digit is one."""
+    """Yield signs for every dimension and every binary digit of its index: minus where the digit is one."""
     for dimension, length in enumerate(shape):
         index = torch.arange(length).reshape(-1, *[1] * (len(shape) - dimension - 1))
         for digit in range((length - 1).bit_length()):

@@ -1,4 +1,4 @@
-"""The acceptance rule: three relative errors against float64, each with a limit derived from the dtype and PyTorch.
+"""Acceptance rule: three relative errors against float64, each with a limit derived from the dtype and PyTorch.
 
 With e = y - r, rows the slices along the last axis, g = rms(r) and s_row = max(rms(r_row), g / 4):
 
@@ -37,7 +37,7 @@ from robust_kbench.oracle.judgement import Judgement
 
 UNIT_ROUNDOFF = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 Placement = Literal["match", "contain", "free"]
-"""Of NaN and infinities: the very same; any that are not finite; whatever (the rest is still held to the rule)."""
+"""Rule for NaN and infinities: the very same; any that are not finite; anything (the rest is held to the rule)."""
 Triple = tuple[float, float, float]
 
 _BLOCK_ELEMENTS = 1 << 16  # two float64 buffers of this many elements stay in the cache
@@ -54,13 +54,13 @@ _NAMES = ("whole tensor", "worst row", "worst element")
 
 
 class ThreeMetrics:
-    """Holds answers to the rule. `exact` is float64; `native` is PyTorch's own answer, whose errors widen the limits.
+    """Standard that holds answers to the rule. `exact` is float64; `native` is PyTorch's own answer.
 
-    Without `native` the limits are those of `dtype` alone. `nearby` are pairs of exact and native answers to inputs
-    near the case's own, which tell PyTorch's error apart from its luck where there are few elements. `allowed` is what
-    the contract lets a kernel round; without it, what ieee does. `input_scale` is the largest input magnitude, the
-    yardstick where the exact answer is zero everywhere. `is_row_by_row` says that rows differ in magnitude on purpose.
-    `limits`, where given, replace all that is derived here.
+    The errors of `native` widen the limits; without it the limits are those of `dtype` alone. `nearby` are pairs of
+    exact and native answers to inputs near the case's own, which tell PyTorch's error apart from its luck where there
+    are few elements. `allowed` is the rounding that the contract allows, without it that of ieee. `input_scale` is the
+    largest input magnitude, the yardstick where the exact answer is zero everywhere. `is_row_by_row` says that rows
+    differ in magnitude on purpose. `limits`, where given, replace all that is derived here.
     """
 
     def __init__(
@@ -107,13 +107,13 @@ class ThreeMetrics:
         self.limits: Triple = limits
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """The three errors of `answer`."""
+        """Compute the three errors of `answer`."""
         errors = self._errors(answer)
         nonfinite = 0 if errors[0] < math.inf and self._special is None else self._count_misplaced(answer)
         return Judgement(errors, self.limits, nonfinite, _demand(errors, self.limits, nonfinite))
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Elementwise: beyond the element limit, or a NaN or infinity out of place."""
+        """Mark elements beyond the element limit, and NaN or infinities out of place."""
         values = _as_rows(answer)
         allowed = (self._rows.abs() + self._row_scales) * self.limits[2]
         wrong = ~((values.double() - self._rows).abs() <= allowed + self._quantum)
@@ -122,7 +122,7 @@ class ThreeMetrics:
         return wrong.reshape(self._shape)
 
     def _own_limits(self, own: Sequence[Triple], reduction: int, slack: float) -> Triple:
-        """`own`: PyTorch's errors."""
+        """Compute the limits of the rule. `own`: PyTorch's errors, which widen them."""
         base = self._base(reduction)
         count, length = max(1, self._rows.numel()), max(1, self._rows.shape[1])
         floors = (1.0 + 3.0 / math.sqrt(count)) * base, (1.5 + 2.5 / math.sqrt(length)) * base, 4.0 * base
@@ -132,18 +132,18 @@ class ThreeMetrics:
         return floors
 
     def _base(self, reduction: int) -> float:
-        """What may be lost in one element on average: `b` above."""
+        """Compute the loss that one element may have on average: `b` above."""
         summing = _HEADROOM * math.sqrt(max(reduction, 1)) * self._rounding.sum
         return min(UNIT_ROUNDOFF[self._dtype] + summing + 2 * self._rounding.factor, _LARGEST_BASE)
 
     def _native_errors(self, native: torch.Tensor) -> Triple:
-        """PyTorch's errors where its answer is a number: an overflow excuses nothing, here or elsewhere."""
+        """Compute PyTorch's errors where its answer is a number: an overflow excuses nothing, here or elsewhere."""
         values = _as_rows(native)
         spoilt = ~values.isfinite()
         return self._errors(torch.where(spoilt, self._rows.to(values.dtype), values) if bool(spoilt.any()) else native)
 
     def _errors(self, answer: torch.Tensor) -> Triple:
-        """Block by block, in float64, in two buffers that stay in the cache."""
+        """Compute the errors block by block, in float64, in two buffers that stay in the cache."""
         if answer.numel() == 0:
             return 0.0, 0.0, 0.0
         values = _as_rows(answer)
@@ -166,7 +166,7 @@ class ThreeMetrics:
         return math.sqrt(total) / norm, row_worst, element_worst
 
     def _error(self, values: torch.Tensor, place: tuple[slice, slice], buffer: torch.Tensor) -> torch.Tensor:
-        """|e| of one block, zero where no finite number is due, or an infinity is as good as one."""
+        """Compute |e| of one block, zero where no finite number is due, or an infinity is as good as one."""
         error = _shaped(buffer, values).copy_(values).sub_(self._rows[place]).abs_()
         if self._quantum:
             error.sub_(self._quantum).clamp_(min=0.0)
@@ -179,7 +179,7 @@ class ThreeMetrics:
         return int(torch.where(self._special, self._is_misplaced(values), ~values.isfinite()).sum())
 
     def _is_misplaced(self, values: torch.Tensor) -> torch.Tensor:
-        """Of the elements where no finite number is due, or an infinity is as good as one."""
+        """Mark misplaced elements among the ones where no finite number is due, or an infinity is as good as one."""
         if self._placement == "free":
             misplaced = self._expected.isfinite()
         elif self._placement == "contain":
@@ -194,7 +194,7 @@ class ThreeMetrics:
 
 
 def is_plainly_near(answer: torch.Tensor, due: torch.Tensor, limits: Triple) -> bool:
-    """Whether no element is off by more than the rule allows where it allows least; false proves nothing.
+    """Tell if no element is off by more than the rule allows where it allows least; false proves nothing.
 
     With |e| <= g min(l1, l2 / 4, l3 / 4) everywhere all three errors are within `limits`, s_row being at least g / 4.
     `answer` has the shape and dtype of `due`. Takes three passes, a seventh of the time that the rule takes.
@@ -221,7 +221,7 @@ def _demand(errors: Triple, limits: Triple, nonfinite: int) -> str:
 
 
 def _blocks(count: int, length: int, block: int) -> Iterator[tuple[slice, list[slice]]]:
-    """Rows, and the pieces of them, that make at most `block`; a long row comes alone and in several pieces."""
+    """Yield rows, and the pieces of them, that make at most `block`; a long row comes alone and in several pieces."""
     step = max(1, block // length)
     width = min(length, block)
     pieces = [slice(start, min(start + width, length)) for start in range(0, length, width)]
@@ -234,7 +234,7 @@ def _shaped(buffer: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def _larger(worst: float, values: torch.Tensor) -> float:
-    """The maximum, with NaN treated as larger than anything: Python's max would drop it."""
+    """Return the maximum, with NaN treated as larger than anything: Python's max would drop it."""
     new = float(values.amax())
     return math.nan if math.isnan(new) or math.isnan(worst) else max(worst, new)
 
@@ -246,7 +246,7 @@ def _as_rows(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _above_chance(sizes: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """`sizes`, but at least a quarter of the median one where a row is small by chance: short ones cancel."""
+    """Raise `sizes` to a quarter of the median one at least, where a row is small by chance: short ones cancel."""
     if not sizes.numel():
         return sizes
     usual = float(sizes.median())
@@ -261,7 +261,7 @@ def _row_norms(rows: torch.Tensor) -> torch.Tensor:
 
 
 def _is_all_below(rows: torch.Tensor, magnitude: float) -> bool:
-    """Whether every value is a number smaller than that."""
+    """Tell if every value is a number whose size is smaller than `magnitude`."""
     if rows.numel() == 0:
         return True
     low, high = torch.aminmax(rows)
@@ -269,13 +269,13 @@ def _is_all_below(rows: torch.Tensor, magnitude: float) -> bool:
 
 
 def _quantum(dtype: torch.dtype, least_scale: float) -> float:
-    """An error that nobody is charged with; zero where it is nothing against the least that errors are measured by."""
+    """Return an error that is free; zero where it is nothing against the least that errors are measured by."""
     if dtype == torch.float16:
         return _HALF_QUANTUM
     return _FLUSHED if dtype != torch.float64 and least_scale < _FLUSHED * _IN_SIGHT else 0.0
 
 
 def _least_overflow(dtype: torch.dtype) -> float:
-    """Half a unit in the last place above the largest number: from there on values round to infinity."""
+    """Return half a unit in the last place above the largest number: from there on values round to infinity."""
     kind = torch.finfo(dtype)
     return kind.max * (1.0 + kind.eps / 4 / (1.0 - kind.eps / 2))

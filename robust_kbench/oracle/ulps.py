@@ -3,19 +3,19 @@
 An element may be off by the largest of
 
     4 ulps (1.15 for half precision, where float32 inside leaves one rounding, and a truncation costs one ulp; 4 ulps of
-    what the task's contract lets it compute in, if that is no wider than the output);
+    the format that the task's contract lets it compute in, if that is no wider than the output);
     twice PyTorch's own worst error among results of the same sign in the same binade or a neighbouring one, so that
     its cancellation in one region (1 + erf in a GELU's tail) excuses nothing elsewhere; in half precision also one ulp
     and four times the worst error of the same in float32, which no rounding hides where there are few results;
 
-plus what the result changes by when the inputs change by two units of float32's roundoff, or of what the contract lets
-a kernel round them to: exp(x) as exp2(x * log2(e)), which is what GPUs have an instruction for, is exact for such an
-input and 40 ulps off for x = -80.
+plus the change of the result when the inputs change by two units of float32's roundoff, or of the rounding of inputs
+that the contract allows: exp(x) as exp2(x * log2(e)), for which GPUs have an instruction, is exact for such an input
+and 40 ulps off for x = -80.
 
-Regions with few results borrow from larger binades, in absolute terms, what PyTorch is off by beyond its rounding.
-Results near the smallest normal number may be flushed to zero; in float16, which nothing flushes, a quantum of its
-subnormal numbers is free, as in the three-metric rule. Next to the largest number, infinity and that number are both
-right. The floors hold for honest GELU, SiLU, tanh and exp variants: tests/oracle/test_ulps.py.
+Regions with few results borrow PyTorch's error beyond its rounding from larger binades, in absolute terms. Results near
+the smallest normal number may be flushed to zero; in float16, which nothing flushes, a quantum of its subnormal numbers
+is free, as in the three-metric rule. Next to the largest number, infinity and that number are both right. The floors
+hold for honest GELU, SiLU, tanh and exp variants: tests/oracle/test_ulps.py.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from robust_kbench.oracle.judgement import Judgement
 from robust_kbench.oracle.three_metrics import UNIT_ROUNDOFF, Placement
 
 FLOOR = {torch.float64: 4.0, torch.float32: 4.0, torch.float16: 1.15, torch.bfloat16: 1.15}
-"""Where arithmetic is in float32 or the output's dtype, whichever is wider."""
+"""Least limits in ulps, where arithmetic is in float32 or the output's dtype, whichever is wider."""
 _ARITHMETIC = 4.0  # ulps of the arithmetic's own format, where the output's is as narrow
 SLACK = 2.0
 STORE, INNER_SLACK = 1.0, 4.0
-"""In ulps: of a store that truncates, and by how much a result in float32 may be worse than PyTorch's before it."""
+"""Ulps of a store that truncates, and the factor by which a result in float32 may be worse than PyTorch's before it."""
 INPUT_ROUNDINGS = 2.0
 _ENOUGH = 24  # results; their worst error is then hardly ever less than half of the next one's
 _REACH = 6  # binades that a region with fewer may borrow from
@@ -47,14 +47,14 @@ _EXPONENT_BITS, _EXPONENT_BIAS = 52, 1023
 _SIGNS, _BINADES = 2, 2048
 
 Pair = tuple[torch.Tensor, torch.Tensor]
-"""The exact and PyTorch's answer to the same inputs."""
+"""Exact answer and PyTorch's answer to the same inputs."""
 
 
 @dataclass(frozen=True)
 class RegionErrors:
-    """PyTorch's worst error, in ulps, in each region: `stored` in the output's dtype, `inner` in float32 before that.
+    """Worst error of PyTorch, in ulps, in each region: `stored` in the output's dtype, `inner` in float32 before that.
 
-    `count`: how many results have told it. Every tensor is of [signs, binades]; see `_regions`.
+    `count`: number of results that have told it. Every tensor is of [signs, binades]; see `_regions`.
     """
 
     stored: torch.Tensor
@@ -63,7 +63,7 @@ class RegionErrors:
 
     @classmethod
     def of(cls, pairs: Sequence[Pair], dtype: torch.dtype) -> RegionErrors:
-        """What answers of `dtype`, and of float32 where that is wider, are off by."""
+        """Measure the errors of answers of `dtype`, and of float32 where that is wider."""
         stored, inner, count = torch.zeros(3, _SIGNS * _BINADES, dtype=torch.float64)
         counted = set()
         for one, other in pairs:
@@ -82,17 +82,18 @@ class RegionErrors:
         return cls(stored, inner, _merged(count, dtype, "sum"))
 
     def beside(self, other: RegionErrors) -> RegionErrors:
-        """What both have found."""
+        """Combine the errors that both have found."""
         stored, inner = torch.maximum(self.stored, other.stored), torch.maximum(self.inner, other.inner)
         return RegionErrors(stored, inner, self.count + other.count)
 
 
 class Ulps:
-    """Holds answers to the bound above. `exact` is float64, `native` PyTorch's answer to the same inputs.
+    """Standard that holds answers to the bound above.
 
-    `nearby` is what PyTorch errs by for inputs near the case's own, which tells its error apart from its luck;
-    `condition` is by how much the exact answer changes per relative change of the inputs. `allowed` is what the
-    contract lets a kernel round; without it, what ieee does. `excuses`: whether PyTorch's errors count.
+    `exact` is float64, `native` PyTorch's answer to the same inputs. `nearby` is PyTorch's error for inputs near the
+    case's own, which tells its error apart from its luck. `condition` is the change of the exact answer per relative
+    change of the inputs. `allowed` is the rounding that the contract allows, without it that of ieee. `excuses`: True
+    if PyTorch's errors count.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class Ulps:
         self._shape = exact.shape
 
     def judge(self, answer: torch.Tensor) -> Judgement:
-        """One error: the worst in units of its limit, given as ulps with the limit that holds there."""
+        """Compute one error: the worst in units of its limit, given as ulps with the limit that holds there."""
         flat = answer.reshape(-1)
         worst, place, nonfinite = 0.0, -1, 0
         for part in _blocks(flat):
@@ -132,7 +133,7 @@ class Ulps:
         return Judgement((error,), (limit,), nonfinite, demand)
 
     def is_wrong(self, answer: torch.Tensor) -> torch.Tensor:
-        """Elementwise: beyond its bound, or a NaN or infinity out of place."""
+        """Mark elements beyond their bound, and NaN or infinities out of place."""
         flat = answer.reshape(-1)
         near = (flat.double() - self._exact).abs() <= self._allowed
         return ~(near | self._is_excused(flat, slice(None))).reshape(self._shape)
@@ -144,7 +145,7 @@ class Ulps:
         return ratio * limit, limit
 
     def _bound(self, errors: RegionErrors, condition: torch.Tensor | None) -> torch.Tensor:
-        """By how much each element may be off, in absolute terms."""
+        """Compute by how much each element may be off, in absolute terms."""
         limits = _region_limits(errors, self._floor)[:, _binades(self._dtype)].view(-1)
         bounds = limits.mul_(_units(self._dtype)).add_(_quantum(self._dtype)).to(self._exact.device)
         least = _flushed(self._dtype).to(self._exact.device)
@@ -162,13 +163,13 @@ class Ulps:
         return allowed
 
     def _excused(self, ratios: torch.Tensor, answer: torch.Tensor, part: slice) -> tuple[torch.Tensor, int]:
-        """The ratios where numbers are due, and how many answers are no number, or are one, against the rule."""
+        """Keep the ratios where numbers are due, and count answers that are no number, or are one, against the rule."""
         excused = self._is_excused(answer, part)
         misplaced = ~excused & ~ratios.isfinite()
         return ratios.masked_fill(excused | misplaced, 0.0), int(misplaced.sum())
 
     def _is_excused(self, answer: torch.Tensor, part: slice) -> torch.Tensor:
-        """Where the answer is not held to a number: it is the NaN or the infinity that is due there."""
+        """Mark answers that are not held to a number: they are the NaN or the infinity that is due there."""
         exact, allowed = self._exact[part], self._allowed[part]
         if self._placement == "free":
             return ~exact.isfinite()
@@ -190,13 +191,13 @@ def _blocks(flat: torch.Tensor) -> Iterator[slice]:
 
 
 def _regions(exact: torch.Tensor) -> torch.Tensor:
-    """A number for each sign and binade of float64: what an element may be off by is looked up by it."""
+    """Number each sign and binade of float64; the allowed error of an element is looked up by it."""
     bits = exact.contiguous().view(torch.int64)
     return bits.bitwise_right_shift(_EXPONENT_BITS).bitwise_and_(_SIGNS * _BINADES - 1)
 
 
 def _binades(dtype: torch.dtype) -> torch.Tensor:
-    """For every binade of float64 the one it counts as: what `dtype` has no normal numbers for, as the nearest."""
+    """Map every binade of float64 to the one it counts as: to the nearest in which `dtype` has normal numbers."""
     return torch.arange(_BINADES).clamp_(*_normal_binades(dtype))
 
 
@@ -206,50 +207,56 @@ def _normal_binades(dtype: torch.dtype) -> tuple[int, int]:
 
 
 def _merged(figures: torch.Tensor, dtype: torch.dtype, reduction: Literal["amax", "sum"]) -> torch.Tensor:
-    """Those of all regions, of [signs, binades], with what counts as one binade there put together."""
+    """Put the figures of binades that count as one together, for all regions, of [signs, binades]."""
     places = _binades(dtype).expand(_SIGNS, -1)
     return torch.zeros_like(places, dtype=figures.dtype).scatter_reduce_(1, places, figures.view(_SIGNS, -1), reduction)
 
 
 def _units(dtype: torch.dtype) -> torch.Tensor:
-    """For every region the distance between neighbouring numbers of `dtype`; of subnormal ones below the others."""
+    """Compute for every region the distance between neighbouring numbers of `dtype`.
+
+    Below the normal numbers it is that of subnormal ones.
+    """
     exponents = _binades(dtype) - _EXPONENT_BIAS + math.frexp(torch.finfo(dtype).eps)[1] - 1
     return torch.ldexp(torch.ones(_BINADES, dtype=torch.float64), exponents).repeat(_SIGNS)
 
 
 def unit_at(exact: torch.Tensor, dtype: torch.dtype) -> float:
-    """The distance between neighbouring numbers of `dtype` at one exact result."""
+    """Compute the distance between neighbouring numbers of `dtype` at one exact result."""
     return float(_units(dtype)[_regions(exact.double().reshape(1)).cpu()])
 
 
 def _quantum(dtype: torch.dtype) -> torch.Tensor:
-    """For every region what is free there: in float16, a quantum among its subnormal numbers."""
+    """Return for every region the error that is free there: in float16, a quantum among its subnormal numbers."""
     is_subnormal = torch.arange(_BINADES) < _normal_binades(dtype)[0]
     return (is_subnormal & (dtype == torch.float16)).double().mul_(_HALF_QUANTUM).repeat(_SIGNS)
 
 
 def _flushed(dtype: torch.dtype) -> torch.Tensor:
-    """For every region what an answer may be off by whatever it is: near the smallest normal number, but in float16."""
+    """Return for every region the error that is allowed in any case.
+
+    It is above zero near the smallest normal number, but not in float16.
+    """
     tiny = torch.finfo(dtype).tiny
     is_near = torch.arange(_BINADES) < _normal_binades(dtype)[0] + math.frexp(_UNDERFLOW)[1] - 1
     return (is_near & (dtype != torch.float16)).double().mul_(_UNDERFLOW * tiny).repeat(_SIGNS)
 
 
 def _floor(dtype: torch.dtype, allowed: Rounding) -> float:
-    """In ulps of the output's dtype."""
+    """Compute the least limit in ulps of the output's dtype."""
     coarser = allowed.sum / UNIT_ROUNDOFF[dtype]
     return max(FLOOR[dtype], _ARITHMETIC * coarser if coarser >= 1 else 0.0)
 
 
 def _region_limits(errors: RegionErrors, floor: float) -> torch.Tensor:
-    """The limit in ulps of every region, of [signs, binades]."""
+    """Compute the limit in ulps of every region, of [signs, binades]."""
     stored = SLACK * _with_borrowed(errors.stored, errors.count, rounding_error=0.5)
     unstored = STORE + INNER_SLACK * _with_borrowed(errors.inner, errors.count, rounding_error=0.0)
     return torch.maximum(stored, unstored).clamp_(min=floor)
 
 
 def _with_borrowed(worst: torch.Tensor, count: torch.Tensor, rounding_error: float) -> torch.Tensor:
-    """The worst of a region and its neighbours, and of larger binades where these three hold few results."""
+    """Find the worst of a region and its neighbours, and of larger binades where these three hold few results."""
     around = torch.nn.functional.max_pool1d(worst, 3, 1, 1)
     number = count.roll(1, 1) + count
     for step in range(1, _REACH + 1):

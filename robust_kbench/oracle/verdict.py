@@ -1,4 +1,4 @@
-"""From an observation to a judged case. The references run here, after the submission's outputs were taken."""
+"""Judge the observation of a case. The references run here, after the submission's outputs were taken."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from robust_kbench.schema.task import Task, shape_of
 Limits = Mapping[str, tuple[float, ...]]
 Tensors = Mapping[str, torch.Tensor]
 Excuses = Literal["none", "errors", "all"]
-"""What widens the limits of the dtype: nothing; PyTorch's errors; what rounded inputs change in the result, too."""
+"""Excuses that widen the limits of the dtype: none; PyTorch's errors; also changes of the result by rounded inputs."""
 _FEWER: tuple[Excuses, ...] = ("none", "errors")
 _SHORT_CUT_FACTOR = 2.0  # float64 skipped: PyTorch's own error and the candidate's may add up
 _NUMBER, _LONGEST_KIND = re.compile(r"-?\d[\d.,]*(e[-+]?\d+)?"), 120
 _LARGE, _TOO_LARGE = 1 << 20, 1 << 28
-"""Elements of all tensors of a call that is faster looked at on a device, although its tensors have to get there, and
-that has room for float64 there."""
+"""Elements of all tensors of a call. From the first number on it is faster looked at on a device, although its tensors
+have to get there. Up to the second the device has room for float64."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judged case, and the limits by which later outputs of the same shape can be held without float64."""
+    """Judged case, and the limits by which later outputs of the same shape can be held without float64."""
 
     result: CaseResult
     limits: Limits
@@ -55,18 +55,18 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Expected:
-    """The right answer to one case: in float64, by PyTorch, and the standard that each output is held to."""
+    """Right answer to one case: in float64, by PyTorch, and the standard that each output is held to."""
 
     exact: Mapping[str, torch.Tensor]
     native: Mapping[str, torch.Tensor]
     standards: Mapping[str, Standard]
 
     def judge(self, outputs: Mapping[str, torch.Tensor]) -> dict[str, Judgement]:
-        """Hold every output to its standard. One that is missing, or of another shape or dtype, is refused."""
+        """Hold every output to its standard. An output that is missing, or of another shape or dtype, is refused."""
         return {name: self._judge(name, outputs.get(name)) for name in self.standards}
 
     def explain(self, name: str, outputs: Mapping[str, torch.Tensor], judgement: Judgement) -> str:
-        """Why output `name` was refused, in words."""
+        """Explain in words why output `name` was refused."""
         answer = outputs.get(name)
         if answer is None or self._misfit(name, answer):
             return f"{name}: {judgement.demand}"
@@ -88,7 +88,7 @@ class Expected:
 
 @dataclass
 class _Asked:
-    """A case that was asked for, and what answers to it are held to, with more or fewer excuses."""
+    """Case that was asked for, and the standards that answers to it are held to, with more or fewer excuses."""
 
     case: Case
     inputs: Inputs
@@ -96,25 +96,25 @@ class _Asked:
     around: Surroundings | None = None
 
     def answers(self, reference: Reference) -> tuple[Tensors, Tensors]:
-        """The exact one and PyTorch's."""
+        """Return the exact answer and PyTorch's; compute them if they are not known yet."""
         for known in self.expected.values():
             return known.exact, known.native
         return reference.exact(self.inputs), reference.native(self.inputs)
 
 
 class Judge:
-    """Judges observations of one task. It remembers the last checked case, which may have several answers."""
+    """Judge of the observations of one task. It remembers the last checked case, which may have several answers."""
 
     def __init__(self, task: Task, reference: Reference, place: str = "cpu") -> None:
-        """`place`: the kind of device that looks at answers of timed and other large calls first, and may accept them.
+        """Start with a kind of device, `place`, that looks first at answers of timed and other large calls.
 
-        It holds them to the limits of the dtype alone, which PyTorch's own errors widen on the host; what it does not
-        accept is judged there.
+        It may accept them: it holds them to the limits of the dtype alone, which PyTorch's own errors widen on the
+        host. Answers that it does not accept are judged there.
         """
         self._place = place
         self._comparisons = set(map(task.comparison_of, task.outputs.values()))
         self.is_easily_moved = self._comparisons <= {"rule", "ulp", "exact"}
-        """Whether what all outputs are held to can be looked at on any device."""
+        """True if the standards of all outputs can be used on any device."""
         self._task = task
         self._reference = reference
         self._last: _Asked | None = None
@@ -125,10 +125,10 @@ class Judge:
         self._pool = Pool(task)
 
     def expect(self, case: Case, inputs: Inputs, *, excuses: Excuses = "all") -> Expected:
-        """Give the standards for the outputs of `case`; costs the references unless it was asked for just before.
+        """Make the standards for the outputs of `case`; costs the references unless it was asked for just before.
 
-        Where float64 takes too long or too much memory, PyTorch's answer stands for it and secret slices are exact.
-        Who keeps the limits of fewer `excuses` has kept the wider ones, too. On a device there are none.
+        Where float64 takes too long or too much memory, PyTorch's answer stands for it and secret slices are exact. An
+        answer that keeps the limits of fewer `excuses` keeps the wider ones, too. On a device there are no excuses.
         """
         excuses = excuses if inputs.place == "cpu" else "none"
         last = self._last
@@ -143,7 +143,7 @@ class Judge:
         return last.expected[excuses]
 
     def usual(self, case: Case, inputs: Inputs) -> Tensors:
-        """Say what PyTorch answers."""
+        """Return PyTorch's answer to the inputs of a case."""
         return self.expect(case, inputs).native
 
     def _in_part(self, case: Case, inputs: Inputs) -> Expected | None:
@@ -153,10 +153,10 @@ class Judge:
         return None if sampled is None else Expected(sampled.near, sampled.near, sampled.standards)
 
     def _in_full(self, asked: _Asked, excuses: Excuses) -> Expected:
-        """With the limits of the dtype and whatever widens them.
+        """Make standards with the limits of the dtype and the excuses that widen them.
 
-        What PyTorch errs by on a device would be no excuse here, but a device has the time for what rounded inputs
-        change.
+        PyTorch's errors on a device would be no excuse here, but a device has the time to compute how rounded inputs
+        change the result.
         """
         case, inputs = asked.case, asked.inputs
         exact, native = asked.answers(self._reference)
@@ -180,7 +180,7 @@ class Judge:
     def _surroundings(
         self, asked: _Asked, exact: Tensors, native: Tensors, *, is_conditioned: bool
     ) -> Surroundings | None:
-        """Look around a case. Calls of a timed shape are alike: what one has cost serves the later ones, too."""
+        """Look around a case. Calls of a timed shape are alike: the results of one serve the later ones, too."""
         case = asked.case
         key = (str(case.axes), case.dtype, case.distribution, case.layout)
         known = self._alike.get(key) if case.role == "timed" else asked.around
@@ -220,7 +220,7 @@ class Judge:
         return self.look(seen, inputs, "cpu", digested)
 
     def _is_like_pytorch(self, seen: Observation, inputs: Inputs, found: Verdict) -> bool:
-        """Tell if an answer that is judged by size differs from PyTorch's by what rounding explains; no float64."""
+        """Tell if rounding explains how an answer that is judged by size differs from PyTorch's; no float64."""
         return self._comparisons == {"rule"} and self.short_cut(seen, inputs, found.limits) is None
 
     def _is_looked_at_elsewhere(self, case: Case) -> bool:
@@ -231,10 +231,10 @@ class Judge:
         return sum(math.prod(shape_of(spec, case.axes)) for spec in self._task.tensors.values())
 
     def _fewer_excuses(self, case: Case) -> Iterator[Excuses]:
-        """With which an answer is tried first, where all of them are dear.
+        """Yield the fewer excuses with which an answer is tried first, where all of them are dear.
 
-        They take 0.5 s for 2 M elements. Where the first answer to such values has not kept the limits of some, as
-        1 + erf does not keep those of none, the later ones are not held to these.
+        They take 0.5 s for 2 M elements. Where the first answer to such values has not kept the limits of some, as 1 +
+        erf does not keep those of none, the later ones are not held to these.
         """
         if not are_dear(self._task, case) or is_costly(self._task, case):
             return
@@ -268,7 +268,7 @@ class Judge:
     def _seen_twice(
         self, seen: Observation, inputs: Inputs, expected: Expected, judgements: Mapping[str, Judgement]
     ) -> dict[str, Judgement]:
-        """Judgements of outputs that a second look at a few elements accepts."""
+        """Judge refused outputs again; return the judgements that accept them after a second look at a few elements."""
         sums = CancelledSums(self._task, self._reference, seen.case, inputs)
         accepted = sums.accepted(seen.outputs, expected.exact, expected.standards, judgements)
         for name, judgement in judgements.items():
@@ -282,7 +282,7 @@ class Judge:
         return accepted
 
     def _kind(self, name: str, judgement: Judgement) -> str:
-        """Name what is wrong, apart from where and by how much."""
+        """Name the kind of error, apart from where and how large it is."""
         if judgement.nonfinite:
             return "nonfinite"
         return without_numbers(judgement.demand) if self._task.outputs[name].law else "values"
@@ -315,10 +315,10 @@ class Judge:
         return None
 
     def goes_along(self, seen: Observation, inputs: Inputs, *, thorough: bool = True) -> str | None:
-        """Whether the choices of a random op are those of the call before, whose seed was another; in words, or None.
+        """Tell if a random op makes the choices of the call before, whose seed was another; in words, or None.
 
-        A mask that is drawn once and kept obeys the law in every single call. What is wrong with all calls until now
-        is told, too.
+        A mask that is drawn once and kept obeys the law in every single call. A problem of all calls until now is told,
+        too.
         """
         if all(output.law is None for output in self._task.outputs.values()):
             return None
@@ -340,11 +340,11 @@ class Judge:
 
     @property
     def pooled_problem(self) -> str | None:
-        """What is wrong with the answers of all calls together."""
+        """Problem of the answers of all calls together, or None."""
         return self._pool.problem
 
     def _repeated(self, seen: Observation, inputs: Inputs) -> str | None:
-        """Whether rows of all calls until now drew each other's classes too often; in words, or None."""
+        """Tell if rows of all calls until now drew each other's classes too often; in words, or None."""
         for name, output in self._task.outputs.items():
             if output.law != "categorical":
                 continue
@@ -358,7 +358,7 @@ class Judge:
         return None
 
     def _is_plain(self, name: str, answer: torch.Tensor | None, due: torch.Tensor, limits: tuple[float, ...]) -> bool:
-        """Whether a glance is enough to accept an answer. Limits of another way of comparing allow no difference."""
+        """Tell if a glance is enough to accept an answer. Limits of another way of comparing allow no difference."""
         by_size = self._task.comparison_of(self._task.outputs[name]) in ("rule", "ulp")
         if answer is None or not by_size or not due.dtype.is_floating_point:
             return False
@@ -370,7 +370,7 @@ class Judge:
     def _wider(
         self, name: str, case: Case, inputs: Inputs, native: Mapping[str, torch.Tensor], limits: tuple[float, ...]
     ) -> Standard:
-        """The standard around PyTorch's answer. What is counted in ulps elsewhere is held to the rule here."""
+        """Make the standard around PyTorch's answer. Outputs counted in ulps elsewhere are held to the rule here."""
         comparison = self._task.comparison_of(self._task.outputs[name])
         if comparison not in ("rule", "ulp") or not native[name].dtype.is_floating_point:
             return standard_for(self._task, name, case, inputs, native, native)
@@ -381,7 +381,7 @@ class Judge:
 
 
 def _of_rule(limits: tuple[float, ...]) -> Triple | None:
-    """The rule's three, which come first where there are more; None for limits of another way of comparing."""
+    """Return the rule's three limits, which come first where there are more; None for another way of comparing."""
     if len(limits) < 3:
         return None
     first, second, third, *_ = limits
@@ -389,17 +389,17 @@ def _of_rule(limits: tuple[float, ...]) -> Triple | None:
 
 
 def without_numbers(words: str) -> str:
-    """Make words that are the same for all cases in which the same is wrong."""
+    """Replace the numbers in `words`, so that these are the same for all cases in which the same is wrong."""
     return _NUMBER.sub("#", words)[:_LONGEST_KIND]
 
 
 def not_checked(case: Case, reason: str) -> CaseResult:
-    """A case that was drawn but not run."""
+    """Make the result of a case that was drawn but not run."""
     return _result(case, None, "not_checked", reason=reason)
 
 
 def _moved(seen: Observation, place: str) -> Observation:
-    """With its outputs on another kind of device."""
+    """Move the outputs of an observation to another kind of device."""
     return replace(seen, outputs={name: tensor.to(place) for name, tensor in seen.outputs.items()})
 
 

@@ -1,1 +1,1 @@
-"""From the raw samples of a record to a picture: SVG for a page, block characters for a terminal, files of both."""
+"""Pictures of a record's raw samples: SVG for a page, block characters for a terminal, files of both."""

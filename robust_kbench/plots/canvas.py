@@ -1,4 +1,4 @@
-"""SVG elements as text, and where on the page an axis lies. Lengths are in pixels."""
+"""SVG elements as text, and axes on the page. Lengths are in pixels."""
 
 from __future__ import annotations
 
@@ -54,40 +54,40 @@ class Axis:
     right: float
 
     def x(self, value: float) -> float:
-        """Where a value lies; one beyond the axis lies at its end."""
+        """Return the x coordinate of a value; one beyond the axis is put at its end."""
         return self.left + self.scale.at(value) * (self.right - self.left)
 
 
 def text(x: float, y: float, content: str, kind: str = "", *, cells: int = 200, anchor: str = "") -> str:
-    """A line of text with its baseline at y, at most `cells` characters wide, everything in it escaped."""
+    """Return a line of text with its baseline at y, at most `cells` characters wide, everything in it escaped."""
     attributes = (f' class="{kind}"' if kind else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return f'<text x="{number(x)}" y="{number(y)}"{attributes}>{escaped(content, cells)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    """A straight line."""
+    """Return a straight line between two points."""
     return f'<line x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}" class="{kind}"/>'
 
 
 def rectangle(x: float, y: float, across: float, down: float, kind: str) -> str:
-    """Its upper left corner, then its size."""
+    """Return a rectangle, given by its upper left corner and its size."""
     place = f'x="{number(x)}" y="{number(y)}" width="{number(across)}" height="{number(down)}"'
     return f'<rect {place} class="{kind}"/>'
 
 
 def dots(points: Iterable[tuple[float, float]], kind: str) -> str:
-    """A path with a subpath of no length for each point: a twentieth of the bytes that circles would need."""
+    """Return a path with a subpath of no length for each point: a twentieth of the bytes that circles would need."""
     path = "".join(f"M{number(x)} {number(y)}h0" for x, y in points)
     return f'<path d="{path}" class="{kind}"/>'
 
 
 def number(value: float) -> str:
-    """With one decimal at most."""
+    """Format a number with one decimal at most."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def tick_labels(axis: Axis, values: Iterable[float]) -> Iterator[tuple[float, str]]:
-    """Place and text of each value, but of none that would touch an earlier one."""
+    """Yield place and text of each value, but of none that would touch an earlier one."""
     taken: list[tuple[float, float]] = []
     for value in values:
         label, x = f"{value:,.10g}", axis.x(value)
@@ -98,5 +98,5 @@ def tick_labels(axis: Axis, values: Iterable[float]) -> Iterator[tuple[float, st
 
 
 def width(content: str) -> float:
-    """Upper bound of the width of a line of text."""
+    """Return an upper bound of the width of a line of text."""
     return cells_of(visible(content, 200)) * CELL

@@ -1,4 +1,4 @@
-"""Pictures on disk."""
+"""Files with the pictures of a record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robust_kbench.schema.record import RunRecord
 
 
 def write(record: RunRecord, folder: Path, floors_us: Mapping[CaseKey, float] | None = None) -> list[Path]:
-    """Write `<stem>.svg` and `<stem>.txt`; nothing for a record that was not timed. Returns the paths.
+    """Write `<stem>.svg` and `<stem>.txt`, and return their paths; nothing for a record that was not timed.
 
     A reader never sees half a file. Raises UsageError where the folder cannot be written.
     """
@@ -33,7 +33,7 @@ def write(record: RunRecord, folder: Path, floors_us: Mapping[CaseKey, float] | 
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Into a new file beside it, then over it: a link that lies there is replaced, not followed."""
+    """Write a new file beside `path`, then move it over `path`. A link that lies there is replaced, not followed."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with draft.open("xb") as file:

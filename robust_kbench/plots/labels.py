@@ -1,4 +1,4 @@
-"""Text of a picture. Names come from hostile files: what reaches a page or a terminal is visible and bounded."""
+"""Text of a picture. Names come from hostile files, so text for a page or a terminal is made visible and bounded."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ RATIO_CHARACTERS = 22
 
 
 def visible(text: str, cells: int) -> str:
-    """At most `cells` cells of a terminal.
+    """Return text of at most `cells` cells of a terminal.
 
-    Whatever has no shape of its own is replaced: control characters, changes of direction, marks stacked on others.
+    Characters without a shape of their own are replaced: control characters, changes of direction, marks stacked on
+    others.
     """
     characters = unicodedata.normalize("NFC", printable(text))
     clean = "".join("\ufffd" if _is_shapeless(character) else character for character in characters)
@@ -29,7 +30,7 @@ def visible(text: str, cells: int) -> str:
 
 
 def cells_of(text: str) -> int:
-    """Width in cells of a terminal."""
+    """Return the width of a text in cells of a terminal."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
@@ -38,24 +39,24 @@ def _is_shapeless(character: str) -> bool:
 
 
 def padded(text: str, cells: int) -> str:
-    """`visible`, filled with spaces on the right."""
+    """Return the `visible` text, filled with spaces on the right."""
     clean = visible(text, cells)
     return clean + " " * (cells - cells_of(clean))
 
 
 def escaped(text: str, cells: int) -> str:
-    """`visible`, as the content of an XML element or of an attribute in double quotes."""
+    """Return the `visible` text, as the content of an XML element or of an attribute in double quotes."""
     return escape(visible(text, cells), {'"': "&quot;"})
 
 
 def time(value_us: float) -> str:
-    """Microseconds with about four digits; at most `MEDIAN_CHARACTERS` for all that a record can hold."""
+    """Format microseconds with about four digits, in at most `MEDIAN_CHARACTERS` for all that a record can hold."""
     decimals = 0 if value_us >= 1000 else 1 if value_us >= 100 else 2 if value_us >= 10 else 3
     return f"{value_us:,.{decimals}f} us"
 
 
 def speedup(ratio: Ratio) -> str:
-    """As reports write it, with fewer digits where these are many; at most `RATIO_CHARACTERS`."""
+    """Format a speedup as reports do, with fewer digits where these are many; at most `RATIO_CHARACTERS`."""
     text = str(ratio)
     if len(text) > RATIO_CHARACTERS:
         text = f"{ratio.value:.3g}x [{ratio.low:.3g}, {ratio.high:.3g}]"
@@ -63,7 +64,7 @@ def speedup(ratio: Ratio) -> str:
 
 
 def heading(record: RunRecord) -> tuple[str, str]:
-    """What was measured; where and how."""
+    """Return two headings: task and submission, then status, conditions and device of the run."""
     device = record.environment.get("device", record.device)
     what = f"{record.task}  {record.submission} ({record.language})"
     return what, f"{record.status.value}, {record.execution}, tier {record.tier}, seed {record.seed}, on {device}"

@@ -1,4 +1,4 @@
-"""What the picture of a record is called, on disk and inside a page."""
+"""Names of the pictures of a record, on disk and inside a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_PART = 80
 
 
 def stem(record: RunRecord) -> str:
-    """`<task>-<submission>-<first 8 hex digits of the record's sha256>`, of a-z, 0-9, _ and - alone.
+    """Return `<task>-<submission>-<first 8 hex digits of the record's sha256>`, of a-z, 0-9, _ and - alone.
 
     The digest is the whole line's, so that no other evaluation, and no other author, gets the same name.
     """

@@ -1,4 +1,4 @@
-"""What both kinds of picture show, one panel for each timed case: every sample, its median, speedups, the floor."""
+"""Panels of both kinds of picture, one for each timed case: every sample, its median, speedups, the floor."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ CaseKey = tuple[tuple[tuple[str, int], ...], str]
 
 @dataclass(frozen=True)
 class Row:
-    """One contestant. `sessions_us` keeps their order, with nothing for a session that it did not take part in.
+    """Row of one contestant in a panel. `sessions_us` keeps the order of sessions.
 
-    `speedup` and its `verdict` are the candidate's over this baseline, and on its own row over the fastest one.
+    It is empty for a session without this contestant. `speedup` and its `verdict` are the candidate's over this
+    baseline, and on the candidate's own row over the fastest one.
     """
 
     name: str
@@ -30,13 +31,16 @@ class Row:
 
     @property
     def samples_us(self) -> list[float]:
-        """Those of all sessions, in the order in which they were taken."""
+        """Samples of all sessions, in the order in which they were taken."""
         return [sample for session in self.sessions_us for sample in session]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One timed case. `fastest` is empty where nothing could be compared; a difference below `margin` is none."""
+    """Panel of one timed case. `fastest` is empty where nothing could be compared.
+
+    A difference below `margin` counts as none.
+    """
 
     case: str
     rows: tuple[Row, ...]
@@ -46,24 +50,25 @@ class Panel:
 
     @property
     def samples_us(self) -> list[float]:
-        """Those of all contestants."""
+        """Samples of all contestants in this panel."""
         return [sample for row in self.rows for sample in row.samples_us]
 
     @property
     def summary(self) -> str:
-        """The verdict over the fastest baseline, and which that is."""
+        """Verdict over the fastest baseline, and the name of that baseline; empty where nothing could be compared."""
         return f"{self.rows[0].verdict}; fastest: {self.fastest}" if self.fastest else ""
 
 
 def case_key(axes: Mapping[str, int], dtype: str) -> CaseKey:
-    """What a floor belongs to: a timed case, whatever the order of its axes."""
+    """Return the key of a floor, which belongs to a timed case, whatever the order of the axes."""
     return tuple(sorted(axes.items())), dtype
 
 
 def panels(record: RunRecord, floors_us: Mapping[CaseKey, float] | None = None) -> list[Panel]:
-    """A panel for each timed case that has samples, in the record's order. Raises SpecError for damaged samples.
+    """Return a panel for each timed case that has samples, in the record's order.
 
-    `floors_us` replaces the floors of the record, or gives one that has none the floors of its cases.
+    Raises SpecError for damaged samples. `floors_us` replaces the floors of the record, or gives floors to a record
+    without them.
     """
     decoded = []
     for number, timing in enumerate(record.timings):
@@ -79,7 +84,10 @@ def panels(record: RunRecord, floors_us: Mapping[CaseKey, float] | None = None) 
 
 
 def _decode(timing: Timing) -> SessionsUs:
-    """Samples in microseconds, none below the clock's step, as no logarithm takes zero."""
+    """Decode samples in microseconds, none below the clock's step, as no logarithm takes zero.
+
+    Raises ValueError for damaged samples.
+    """
     sessions = [
         {name: [max(ns, 1) / 1e3 for ns in decode_samples(text)] for name, text in samples.items()}
         for samples in timing.named
@@ -106,7 +114,7 @@ def _panel(
 
 
 def _is_scorable(sessions: SessionsUs) -> bool:
-    """Whether the candidate and some baseline have samples in every session."""
+    """Tell if the candidate and some baseline have samples in every session."""
     in_all = {name for name in (sessions[0] if sessions else ()) if all(session.get(name) for session in sessions)}
     return CANDIDATE in in_all and bool(in_all - {CANDIDATE, CONTROL})
 

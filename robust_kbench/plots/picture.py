@@ -28,9 +28,9 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def svg(record: RunRecord, floors_us: Mapping[CaseKey, float] | None = None) -> str:
-    """The same bytes for the same record. A case in `floors_us` gets that floor instead of the record's.
+    """Draw a record as SVG, with the same bytes for the same record.
 
-    Raises SpecError for damaged samples.
+    A case in `floors_us` gets that floor instead of the record's. Raises SpecError for damaged samples.
     """
     found = panels(record, floors_us)
     speedups = Axis(speedup_scale(row.speedup for panel in found for row in panel.rows if row.speedup), *_SPEEDUPS)
@@ -56,7 +56,7 @@ def _opening(record: RunRecord, found: Sequence[Panel], height: int) -> Iterator
 
 
 def _in_words(panel: Panel) -> str:
-    """What a person who cannot see the picture needs of a panel."""
+    """Describe a panel in words, for a reader that cannot see the picture."""
     rows = [
         f"{labels.visible(row.name, _DESCRIBED_CELLS)} {labels.time(row.median_us)}"
         + (f", speedup {labels.speedup(row.speedup)}, {row.verdict}" if row.speedup else "")
@@ -152,7 +152,7 @@ def _row(row: Row, times: Axis, speedups: Axis, top: float, height: float) -> It
 
 
 def _strip(samples_us: Sequence[float], times: Axis, top: float, lane: float) -> list[tuple[float, float]]:
-    """A session has a lane of its own, in which its samples are scattered evenly and always alike."""
+    """Return the points of a session in a lane of its own, scattered evenly and always alike."""
     return [
         (times.x(sample), top + lane * (0.2 + 0.6 * (index * _GOLDEN % 1.0))) for index, sample in enumerate(samples_us)
     ]

@@ -1,4 +1,4 @@
-"""Axes: from a value to its place between 0 and 1, and the round values to write beside them."""
+"""Axes that map a value to its place between 0 and 1, and the round values to write beside them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _NARROWEST_SPEEDUP = 1.1
 
 @dataclass(frozen=True)
 class Scale:
-    """From `low` to `high`, both above 0 on a logarithmic one."""
+    """Scale from `low` to `high`, both above 0 if it is logarithmic."""
 
     low: float
     high: float
     is_log: bool
 
     def at(self, value: float) -> float:
-        """0 at `low`, 1 at `high`; what lies beyond stays at the end."""
+        """Return 0 at `low`, 1 at `high`, and a share between them; values beyond are put at the end."""
         if value <= self.low or value >= self.high:
             return 0.0 if value <= self.low else 1.0
         if self.is_log:
@@ -31,12 +31,12 @@ class Scale:
         return (value - self.low) / (self.high - self.low)
 
     def has(self, value: float) -> bool:
-        """Whether the value is on the axis."""
+        """Tell if the value is on the axis."""
         return self.low <= value <= self.high
 
 
 def time_scale(samples_us: Sequence[float], floor_us: float | None = None) -> Scale:
-    """Holds every sample, and the floor unless that is far from all of them."""
+    """Return a scale that holds every sample, and the floor unless that is far from all of them."""
     low, high = min(samples_us), max(samples_us)
     if floor_us is not None and low / _FAR <= floor_us <= high * _FAR:
         low, high = min(low, floor_us), max(high, floor_us)
@@ -47,7 +47,7 @@ def time_scale(samples_us: Sequence[float], floor_us: float | None = None) -> Sc
 
 
 def speedup_scale(ratios: Iterable[Ratio]) -> Scale:
-    """Logarithmic, so that half and twice as fast are equally far from 1.0, which it always holds."""
+    """Return a logarithmic scale. Half and twice as fast are equally far from 1.0, which it always holds."""
     bounds = [bound for ratio in ratios for bound in (ratio.value, ratio.low, ratio.high)]
     usable = [bound for bound in bounds if math.isfinite(bound) and bound > 0]
     return _padded_log(min([1 / _NARROWEST_SPEEDUP, *usable]), max([_NARROWEST_SPEEDUP, *usable]))
@@ -59,7 +59,7 @@ def _padded_log(low: float, high: float) -> Scale:
 
 
 def ticks(scale: Scale, most: int = 6) -> list[float]:
-    """At most about `most` round values on the axis, ascending."""
+    """Return at most about `most` round values on the axis, in ascending order."""
     if scale.is_log and len(found := _log_ticks(scale, most)) >= 3:
         return found
     return _linear_ticks(scale, most)

@@ -1,4 +1,4 @@
-"""A record for a terminal: for each timed case a histogram of every contestant's calls, then its speedup."""
+"""Picture of a record for a terminal: for each timed case a histogram of every contestant's calls, then its speedup."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME_CELLS = 14
 
 
 def text(record: RunRecord, width: int = 80, floors_us: Mapping[CaseKey, float] | None = None) -> str:
-    """Lines of at most `width` cells; a terminal narrower than `MIN_WIDTH` has to wrap them.
+    """Draw a record in lines of at most `width` cells; a terminal narrower than `MIN_WIDTH` has to wrap them.
 
     The heights of a row are in units of its fullest cell; ┃ stands in the cell of its median. Raises SpecError for
     damaged samples.

@@ -1,4 +1,4 @@
-"""What compilers, profilers and checkers say about a submission. Help for its author; no verdict is made of it.
+"""Reports of compilers, profilers and checkers on a submission. They help its author; no verdict is made of them.
 
-One module for each source of knowledge; `session.profile` asks all of them.
+Each module asks one source of knowledge; `session.profile` asks all of them.
 """

@@ -1,4 +1,4 @@
-"""Which machine code to look at: the device's own, or that of two generations that most people have."""
+"""Architectures whose machine code a profile looks at: the device's own, or two generations that most people have."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ USUAL = ("sm_80", "sm_90")
 
 
 def architectures(device: str) -> tuple[str, ...]:
-    """Names as nvcc takes them, the most telling one last."""
+    """Return the architectures' names as nvcc takes them, the most telling one last."""
     own = nvml.architecture() if device == "cuda" else None
     return USUAL if own is None else (own,)

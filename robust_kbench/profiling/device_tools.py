@@ -27,7 +27,7 @@ _INHERITED = ("PATH", "LD_LIBRARY_PATH", "CUDA_HOME", gpu_nodes.VARIABLE)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a tool ended, and the first mebibyte of what it printed, and of what it wrote to its own file."""
+    """Outcome of a tool: its exit code, and the first mebibyte of its output and of the file that it wrote."""
 
     code: int
     printed: str
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def prepare(task: Task, built: Built, case: Case, folder: Path) -> list[str]:
-    """The command that loads and calls the submission on stand-ins, for a tool to start."""
+    """Write the request, and return the command that loads and calls the submission on stand-ins under a tool."""
     request = folder / "request.json"
     request.write_text(json.dumps({**built.entry, **stand_ins(task, case)}))
     return confined_python("robust_kbench.worker.stand_in", str(request))
@@ -69,7 +69,7 @@ def run(command: Sequence[str], folder: Path, written: str, *, timeout_s: float 
 
 
 def read_regular(path: Path, limit_bytes: int = _OUTPUT_BYTES) -> str:
-    """The beginning of a file that hostile code may have put there; empty for a link, a pipe or no file at all."""
+    """Read the beginning of a file that hostile code may have put there; empty for a link, a pipe or no file at all."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

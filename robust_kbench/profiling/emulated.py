@@ -1,4 +1,4 @@
-"""What the emulator's checker says of a CUDA submission where there is no device: races, bounds, initialisation."""
+"""Checks of a CUDA submission by the emulator where there is no device: races, bounds, initialisation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check(
 
 
 def _extremes(task: LoadedTask, contestant: Contestant, dtype: FloatDType) -> list[Case]:
-    """The smallest case, which is easiest to follow, and for each axis the longest: one warp alone has no races."""
+    """Return the smallest case, the easiest to follow, and each axis's longest: one warp alone has no races."""
     suite = draw_suite(
         task.spec, secrets.randbits(_SEED_BITS),
         budget=INTERPRETED["full"], dtypes=(dtype,), device="cpu", dense=contestant.abi == "c",
@@ -64,7 +64,7 @@ def _extremes(task: LoadedTask, contestant: Contestant, dtype: FloatDType) -> li
 
 
 def _findings(seen: Sequence[Observation]) -> Iterator[SanitizerFinding]:
-    """Each kind of defect at each place once, with the case that showed it first."""
+    """Yield each kind of defect at each place once, with the case that showed it first."""
     told = set()
     for observation in seen:
         for defect in observation.defects:

@@ -53,7 +53,7 @@ def counters(task: Task, built: Built, case: Case, folder: Path) -> CounterRepor
 
 
 def report(outcome: Outcome) -> CounterReport:
-    """What came back, or why nothing did."""
+    """Return the counters that came back, or the reason why there are none."""
     kernels = parse(outcome.written)
     if kernels:
         return CounterReport(tuple(kernels))
@@ -65,7 +65,7 @@ def report(outcome: Outcome) -> CounterReport:
 
 
 def parse(text: str) -> list[KernelCounters]:
-    """Every launch of a raw page; lines before the column names are ncu's messages."""
+    """Return every launch of a raw page; lines before the column names are ncu's messages."""
     lines = text.splitlines()
     start = next((n for n, line in enumerate(lines) if line.startswith('"ID"') and _KERNEL in line), None)
     if start is None:
@@ -103,7 +103,7 @@ def _stalls(row: Mapping[str, str]) -> dict[str, float]:
 
 
 def _number(text: object) -> float | None:
-    """A finite number that is not negative; ncu writes thousands with commas."""
+    """Return a finite number that is not negative, else None; ncu writes thousands with commas."""
     try:
         value = float(str(text).replace(",", ""))
     except ValueError:

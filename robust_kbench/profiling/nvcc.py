@@ -1,4 +1,4 @@
-"""CUDA C++ to machine code without a device: what each kernel takes, and the listing."""
+"""Compilation of CUDA C++ to machine code without a device: the resources of each kernel, and the listing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Cubin:
 def compile_kernels(
     submission: Submission, task: Task, dtypes: Sequence[FloatDType], architectures: Sequence[str], folder: Path
 ) -> tuple[CompilerReport, list[Cubin]]:
-    """What ptxas says of every kernel, and the machine code. A failure to compile is part of the report."""
+    """Return ptxas's report on every kernel, and the machine code. A failure to compile is part of the report."""
     if (nvcc := tools.find("nvcc")) is None:
         return CompilerReport(notes=(tools.absence("nvcc"),)), []
     notes: tuple[str, ...] = ()
@@ -77,13 +77,13 @@ def _compile(submission: Submission, task: Task, cubin: Cubin, nvcc: str) -> lis
 
 
 def _named(kernels: Sequence[KernelResources], folder: Path) -> list[KernelResources]:
-    """The same with the names that their author gave them."""
+    """Return the kernels with the names that their author gave them."""
     names = resources.demangled((kernel.kernel for kernel in kernels), folder)
     return [replace(kernel, kernel=shown(names[kernel.kernel])) for kernel in kernels]
 
 
 def disassemble(cubins: Sequence[Cubin], folder: Path, *, keep_listing: bool) -> SassReport:
-    """Mix and hints for every kernel of `cubins`; the listing is cut at a mebibyte."""
+    """Return mix and hints for every kernel of `cubins`; each listing is cut at a mebibyte."""
     if not cubins:
         return SassReport()
     if (nvdisasm := tools.find("nvdisasm")) is None:
@@ -108,7 +108,7 @@ def _listing(nvdisasm: str, cubin: Cubin, folder: Path) -> str:
 
 
 def usage(cubin: Cubin, folder: Path) -> list[KernelResources]:
-    """What cuobjdump finds in machine code that another compiler made. Raises BuildError."""
+    """Return the resources that cuobjdump finds in machine code of another compiler. Raises BuildError."""
     if (cuobjdump := tools.find("cuobjdump")) is None:
         raise BuildError(tools.absence("cuobjdump"))
     command = [cuobjdump, "-res-usage", str(cubin.path)]

@@ -1,4 +1,4 @@
-"""How many warps of a kernel fit on a multiprocessor: the arithmetic of CUDA's occupancy calculator.
+"""Number of warps of a kernel that fit on a multiprocessor: the arithmetic of CUDA's occupancy calculator.
 
 A block needs all its warps, registers and shared memory at once. Registers are given out per warp in units of 256, by
 each of the four parts of a multiprocessor on its own; shared memory per block in units of 128 bytes, of which the
@@ -23,7 +23,7 @@ _RESERVED_BYTES = 1024
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What one of an architecture holds at most."""
+    """Limits of one multiprocessor of an architecture."""
 
     warps: int
     blocks: int
@@ -45,7 +45,7 @@ MULTIPROCESSORS = {
 def occupancy(
     architecture: str, registers: int, shared_bytes: int, block_sizes: Sequence[int] = BLOCK_SIZES
 ) -> dict[int, Occupancy]:
-    """By threads of a block; empty for an architecture that is not in the table."""
+    """Return the occupancy by threads of a block; empty for an architecture that is not in the table."""
     known = MULTIPROCESSORS.get(architecture)
     if known is None:
         return {}

@@ -1,4 +1,4 @@
-"""What a profile holds: plain facts and claims, ready for a person, a program or a language model."""
+"""Contents of a profile: plain facts and claims, ready for a person, a program or a language model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Limit = Literal["warps", "blocks", "registers", "shared memory"]
 
 @dataclass(frozen=True)
 class Occupancy:
-    """How many warps of a kernel fit on a multiprocessor at once, and what keeps out the next block."""
+    """Number of a kernel's warps that fit on a multiprocessor at once, and the limit that keeps out the next block."""
 
     warps: int
     of: int
@@ -19,13 +19,13 @@ class Occupancy:
 
     @property
     def fraction(self) -> float:
-        """From 0, where a block does not fit at all, to 1."""
+        """Fraction of the possible warps: from 0, where a block does not fit at all, to 1."""
         return self.warps / self.of
 
 
 @dataclass(frozen=True)
 class KernelResources:
-    """What one kernel takes on one architecture. Spills and constant memory are None where no compiler told them.
+    """Resources of one kernel on one architecture. Spills and constant memory are None where no compiler told them.
 
     `occupancy`: by threads of a block, without dynamic shared memory, which only a launch knows.
     """
@@ -55,18 +55,18 @@ class Loop:
 
 @dataclass(frozen=True)
 class CompilerReport:
-    """Needs no device. `notes` say what is missing and how to get it, here as everywhere below."""
+    """Report of a compiler; needs no device. `notes` name missing things and remedies, as in all reports below."""
 
     kernels: tuple[KernelResources, ...] = ()
     loops: tuple[Loop, ...] = ()
     notes: tuple[str, ...] = ()
     failure: str = ""
-    """Why it does not compile; empty where it does."""
+    """Reason why the submission does not compile; empty where it does."""
 
 
 @dataclass(frozen=True)
 class InstructionMix:
-    """Machine instructions of one kernel, counted in the listing: how often each runs only a device can say."""
+    """Machine instructions of one kernel, counted in the listing. Only a device can say how often each runs."""
 
     kernel: str
     dtype: str
@@ -74,7 +74,7 @@ class InstructionMix:
     instructions: int
     classes: Mapping[str, int]
     widths: Mapping[str, Mapping[int, int]]
-    """Memory operation (`LDG`, `STS` ...) -> bits moved by a thread -> how many."""
+    """Memory operation (`LDG`, `STS` ...) -> bits moved by a thread -> number of instructions."""
     hints: tuple[str, ...] = ()
 
 
@@ -89,7 +89,7 @@ class SassReport:
 
 @dataclass(frozen=True)
 class OperatorTime:
-    """One operator over all profiled calls; `device_us` is what it spent on a CUDA device."""
+    """Times of one operator over all profiled calls; `device_us` is its time on a CUDA device."""
 
     name: str
     calls: int
@@ -100,7 +100,7 @@ class OperatorTime:
 
 @dataclass(frozen=True)
 class DeviceActivity:
-    """One kernel, copy or fill on a CUDA device, timed from the first one of the call."""
+    """Kernel, copy or fill on a CUDA device, timed from the first activity of the call."""
 
     kind: Literal["kernel", "copy", "fill"]
     name: str
@@ -114,7 +114,7 @@ class DeviceActivity:
 
 @dataclass(frozen=True)
 class RunTimeReport:
-    """The submission's own claim: the profiler runs in its process, so nothing here is ever part of a verdict."""
+    """Claim of the submission: the profiler runs in its process, so no part of it ever enters a verdict."""
 
     calls: int = 0
     operators: tuple[OperatorTime, ...] = ()
@@ -152,7 +152,7 @@ class KernelCounters:
 
 @dataclass(frozen=True)
 class CounterReport:
-    """What Nsight Compute measured."""
+    """Hardware counters that Nsight Compute measured, launch by launch."""
 
     kernels: tuple[KernelCounters, ...] = ()
     notes: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ class SanitizerFinding:
 
 @dataclass(frozen=True)
 class SanitizerReport:
-    """`checked`: the cases or tools that ran to their end."""
+    """Report of the checkers. `checked`: the cases or tools that ran to their end."""
 
     checked: tuple[str, ...] = ()
     findings: tuple[SanitizerFinding, ...] = ()
@@ -179,7 +179,7 @@ class SanitizerReport:
 
 @dataclass(frozen=True)
 class Profile:
-    """Everything that could be learnt about one submission on one timed binding of one device."""
+    """Profile of one submission, with every finding on one timed binding of one device."""
 
     task: str
     submission: str
@@ -195,11 +195,11 @@ class Profile:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it compiles and no checker objects."""
+        """True if the submission compiles and no checker objects."""
         return not self.compiler.failure and not self.sanitizer.findings
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, with what can be derived beside what was found."""
+        """Return plain data, with derived values beside the values that were found."""
         data = asdict(self)
         data["run_time"] |= {"busy_us": self.run_time.busy_us, "gap_us": self.run_time.gap_us, "is_claim": True}
         return data

@@ -31,7 +31,7 @@ _PREFIX = "(anonymous namespace)::"
 
 @dataclass
 class _Entry:
-    """One entry function while its lines are read."""
+    """State of one entry function while its lines are read."""
 
     symbol: str
     architecture: str
@@ -44,7 +44,7 @@ class _Entry:
 
 
 def from_ptxas(printed: str, dtype: str) -> list[KernelResources]:
-    """Every entry function in the output of `-Xptxas -v`, by its mangled name; device functions are left out."""
+    """Return every entry function in the output of `-Xptxas -v`, by mangled name; device functions are left out."""
     entries: list[_Entry] = []
     for line in printed.splitlines():
         if match := _ENTRY.search(line):
@@ -73,7 +73,7 @@ def _resources(entry: _Entry, dtype: str) -> KernelResources:
 
 
 def from_usage(printed: str, dtype: str, architecture: str) -> list[KernelResources]:
-    """Every function in the output of `cuobjdump -res-usage`, which does not tell spills from other local memory."""
+    """List functions in the output of `cuobjdump -res-usage`, which does not tell spills from other local memory."""
     found = []
     for symbol, registers, stack, shared, _, constants in _USAGE.findall(printed)[:MAX_KERNELS]:
         size = sum(int(part.partition(":")[2]) for part in constants.split())
@@ -94,7 +94,7 @@ def from_usage(printed: str, dtype: str, architecture: str) -> list[KernelResour
 
 
 def demangled(symbols: Iterable[str], folder: Path) -> dict[str, str]:
-    """Kernels' names as their author wrote them, template arguments included; unchanged where no tool can tell."""
+    """Return names as the author wrote them, template arguments included; unchanged where no tool can tell."""
     names = list(dict.fromkeys(symbols))
     if not names or (tool := tools.find("c++filt")) is None:
         return {name: name for name in names}
@@ -108,7 +108,7 @@ def demangled(symbols: Iterable[str], folder: Path) -> dict[str, str]:
 
 
 def _without_parameters(text: str) -> str:
-    """`void f<float, 1>(float const*)` -> `f<float, 1>`."""
+    """Remove return type and parameters: `void f<float, 1>(float const*)` -> `f<float, 1>`."""
     text = text.replace(_PREFIX, "")
     depth = 0
     for place, character in enumerate(text):

@@ -71,7 +71,7 @@ class _Page(Strict):
 
 
 def run_time(task: Task, contestant: Contestant, case: Case, device: Device, pool: WarmPool) -> RunTimeReport:
-    """Profile calls of `case`. Whatever the submission does instead becomes a note."""
+    """Profile calls of `case`. Any other behaviour of the submission becomes a note."""
     if (reason := _UNTIMED.get(contestant.execution)) is not None:
         return RunTimeReport(notes=(reason,))
     wrapped = _wrapped(task, contestant.built[case.dtype], case, pool)
@@ -90,7 +90,7 @@ def run_time(task: Task, contestant: Contestant, case: Case, device: Device, poo
 
 
 def _wrapped(task: Task, built: Built, case: Case, pool: WarmPool) -> Built:
-    """The submission behind a module of ours that has it profiled."""
+    """Wrap the submission in a module of ours that has it profiled."""
     request = {**built.entry, "inputs": len(task.inputs), "axes": list(case.axes.values())}
     entry = pool.scratch() / "kbench_profiled.py"
     source = _ENTRY.format(request=request)
@@ -113,7 +113,7 @@ def _call(
 
 
 def parse(page: bytes, device: str) -> RunTimeReport:
-    """What the worker wrote, if it is a profile; names are made fit for a terminal."""
+    """Parse the worker's page; if it is no profile, a note says so. Names are made fit for a terminal."""
     try:
         found = _Page.model_validate_json(page)
     except ValidationError as error:

@@ -49,7 +49,7 @@ def check(task: Task, built: Built, case: Case, folder: Path) -> SanitizerReport
 
 
 def failure(outcome: Outcome) -> str | None:
-    """Why the tool came to no result, or None when it did; a report without its summary was cut off."""
+    """Return the reason why the tool came to no result, or None; a report without its summary was cut off."""
     lines = outcome.written.splitlines()
     if outcome.code == 124:
         return "did not finish in time; the binding may be too large for it"
@@ -60,7 +60,7 @@ def failure(outcome: Outcome) -> str | None:
 
 
 def parse(text: str, tool: str) -> list[SanitizerFinding]:
-    """Each finding in one line: what, where, which thread. Equal ones are counted."""
+    """Return each finding as one line: error, place, thread. Equal findings are counted."""
     counts: dict[str, int] = {}
     for message in _messages(text):
         counts[message] = counts.get(message, 0) + 1

@@ -1,4 +1,4 @@
-"""What a kernel's machine code is made of: classes of instructions, widths of memory accesses, and what stands out.
+"""Composition of a kernel's machine code: classes of instructions, widths of memory accesses, and hints.
 
 The opcodes are those of NVIDIA's CUDA Binary Utilities, "Instruction Set Reference", compute capability 8.0 to 12.0.
 """
@@ -47,7 +47,7 @@ _MANY_LOADS = 2
 
 
 def kernels(listing: str, dtype: str, architecture: str) -> list[InstructionMix]:
-    """One mix for each function of an `nvdisasm -c` listing, by its mangled name."""
+    """Return the mix of each function of an `nvdisasm -c` listing, by its mangled name."""
     functions: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in listing.splitlines():
@@ -78,7 +78,7 @@ def _class(opcode: str) -> str:
 
 
 def _bits(opcode: str) -> int:
-    """How much one thread moves; an access without a size in its name moves 32 bits."""
+    """Return the bits that one thread moves; an access without a size in its name moves 32 bits."""
     size = match.group(0) if (match := _WIDTHS.search(opcode)) else ".32"
     return int(re.sub(r"[^0-9]", "", size))
 

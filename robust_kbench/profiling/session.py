@@ -50,10 +50,10 @@ def profile(
     keep_listing: bool = False,
     pool: WarmPool | None = None,
 ) -> Profile:
-    """Everything about `submission` on the timed binding of that number.
+    """Profile `submission` on the timed binding of the number `binding`.
 
-    `dtype`: the only one to look at; by default compilers are asked about all, and the first one runs. Whatever the
-    submission does becomes a line of a report. Raises UsageError and SpecError for requests that make no sense.
+    `dtype` is the only one to look at. By default compilers are asked about all, and the first one runs. Any behaviour
+    of the submission becomes a line of a report. Raises UsageError and SpecError for requests that make no sense.
     """
     loaded = task or task_of(submission.file.task)
     opened = open_device(device)
@@ -93,7 +93,7 @@ def _binding(task: LoadedTask, device: DeviceKind, number: int) -> dict[str, int
 
 @dataclass(frozen=True)
 class _Session:
-    """One profile; the first of `cases` is the one that runs."""
+    """Session that makes one profile; the first of `cases` is the one that runs."""
 
     submission: Submission
     task: LoadedTask
@@ -136,7 +136,7 @@ class _Session:
         return CompilerReport(notes=("Python: nothing is compiled",)), []
 
     def _disassemble(self, cubins: Sequence[Cubin]) -> SassReport:
-        """Of the last architecture alone: the listings of two generations tell the same twice."""
+        """Disassemble code of the last architecture alone: the listings of two generations tell the same twice."""
         if self.submission.file.language not in ("cuda", "triton"):
             return SassReport(notes=(_ONLY_KERNELS,))
         if not cubins:
@@ -145,7 +145,7 @@ class _Session:
         return nvcc.disassemble(last, self.pool.scratch(), keep_listing=self.keep_listing)
 
     def _build(self) -> Contestant | str:
-        """The submission as an evaluation builds it, for the dtype that runs, or why there is none."""
+        """Build the submission as an evaluation does, for the dtype that runs, or return the reason why that fails."""
         try:
             return build(
                 _NAME, self.submission, self.task.spec, [self._case.dtype], self.device, self.pool.scratch()

@@ -1,4 +1,4 @@
-"""What a call looks like to those who need no values: shapes, dtypes, axes and scalars."""
+"""Description of a call for readers that need no values: shapes, dtypes, axes and scalars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robust_kbench.schema.task import Task, shape_of
 
 
 def stand_ins(task: Task, case: Case) -> dict[str, Any]:
-    """The part of a request that `robust_kbench.worker.stand_in` makes arguments from."""
+    """Return the part of a request that `robust_kbench.worker.stand_in` makes arguments from."""
     scalars = {name: spec for name, spec in task.inputs.items() if spec.role == "scalar"}
     values = make_inputs(task.model_copy(update={"inputs": scalars}), case).values
 

@@ -8,6 +8,6 @@ _MAX_CHARACTERS = 400
 
 
 def shown(text: str, max_characters: int = _MAX_CHARACTERS) -> str:
-    """One line of at most `max_characters`, without anything that moves a cursor or hides what follows."""
+    """Return one line of at most `max_characters`, without characters that move a cursor or hide later text."""
     line = "".join(character if character.isprintable() else " " for character in printable(text))
     return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"

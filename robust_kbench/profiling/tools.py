@@ -1,4 +1,4 @@
-"""Programs of other vendors that a profile asks: where they are, and what to do where they are not."""
+"""Programs of other vendors that a profile asks: their paths, and the remedies where they are missing."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _REMEDIES = {
 
 
 def find(name: str) -> str | None:
-    """The path of a program: on the PATH, in the CUDA toolkit, or in triton's package."""
+    """Return the path of a program on the PATH, in the CUDA toolkit or in triton's package; None if it is missing."""
     if found := shutil.which(name):
         return found
     return shutil.which(name, path=os.pathsep.join(str(folder) for folder in _folders()))
 
 
 def absence(name: str) -> str:
-    """One line: what is missing, and the remedy."""
+    """Return one line that names the missing program and the remedy."""
     return f"no {name} on the PATH; {_REMEDIES[name]}"
 
 

@@ -34,7 +34,7 @@ _COMPILER_ERROR = "triton.compiler.errors."  # anything else went wrong in host 
 
 
 class _Kernel(Strict):
-    """One line of the manifest; a hostile submission may have written it."""
+    """Kernel of the manifest; a hostile submission may have written it."""
 
     capability: Annotated[int, Field(ge=10, lt=1000)]
     name: Annotated[str, Field(max_length=4000)]
@@ -49,7 +49,7 @@ _MANIFEST: TypeAdapter[tuple[_Kernel, ...]] = TypeAdapter(Annotated[tuple[_Kerne
 def compile_kernels(
     submission: Submission, task: Task, cases: Sequence[Case], architectures: Sequence[str], folder: Path
 ) -> tuple[CompilerReport, list[Cubin]]:
-    """Compile what the submission launches on the sizes of each case. A failure is part of the report."""
+    """Compile the kernels that the submission launches on the sizes of each case. A failure is part of the report."""
     kernels: list[KernelResources] = []
     cubins: list[Cubin] = []
     notes = ["compiled for the sizes of this binding; of an autotuner's configurations, the first"]
@@ -90,7 +90,7 @@ def _compile(
 
 
 def _resources(kernel: _Kernel, cubin: Cubin, folder: Path) -> KernelResources:
-    """Registers from the machine code; from Triton the shared memory, all of which is given at the launch."""
+    """Combine registers from the machine code with Triton's shared memory, all of which is given at the launch."""
     found = nvcc.usage(cubin, folder)
     if len(found) != 1:
         raise BuildError(f"machine code with {len(found)} kernels, expected one")
@@ -100,7 +100,7 @@ def _resources(kernel: _Kernel, cubin: Cubin, folder: Path) -> KernelResources:
 
 
 def read_manifest(path: Path) -> tuple[_Kernel, ...]:
-    """Raises BuildError for anything but a small regular file with a list of kernels."""
+    """Read the manifest. Raises BuildError for anything but a small regular file with a list of kernels."""
     if not (text := read_regular(path, _MANIFEST_BYTES)):
         raise BuildError("the submission ended the process before its kernels were listed")
     try:

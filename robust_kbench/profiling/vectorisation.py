@@ -1,4 +1,4 @@
-"""Which loops of C++ source g++ has made vectors of, and why not the others."""
+"""Loops of C++ source that g++ has vectorised, and the reasons why it has not vectorised the others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Place = tuple[str, int]
 
 
 def compile_loops(submission: Submission, task: Task, dtypes: Sequence[FloatDType], folder: Path) -> CompilerReport:
-    """What g++ says of every loop, dtype by dtype. A failure to compile is part of the report."""
+    """Return g++'s report on every loop, dtype by dtype. A failure to compile is part of the report."""
     if (found := tools.find("g++")) is None:
         return CompilerReport(notes=(tools.absence("g++"),))
     loops: list[Loop] = []
@@ -62,7 +62,7 @@ def _compile(submission: Submission, task: Task, dtype: FloatDType, folder: Path
 
 
 def from_remarks(printed: str, dtype: str, sources: Collection[str]) -> list[Loop]:
-    """One entry for each line of `sources` that begins a loop, in order; other files' loops are left out.
+    """Return an entry for each line of `sources` that begins a loop, in order; other files' loops are left out.
 
     A loop that was vectorised several times, for a body and its remainder, has the widest of its vectors.
     """

@@ -1,7 +1,8 @@
-"""All trials of the corpus, in a few processes: each attack armed and defended, each honest kernel once.
+"""Campaign: all trials of the corpus in a few processes. Each attack runs armed and defended, each honest kernel once.
 
-Processes have cores of their own. Where that leaves less than two for each, what gains little time waits until the
-others are done, and then has the machine for itself: a judge that shares its core with a worker times nobody well.
+Processes have cores of their own. Where that leaves less than two for each, attacks that gain little time wait until
+the others are done. Then they have the machine for themselves: a judge that shares its core with a worker measures no
+reliable times.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from robust_kbench.schema.task import DeviceKind
 from robust_kbench.side_by_side import end_with_parent
 
 _DELICATE: frozenset[Group] = frozenset({"clocks", "floor", "baseline protection", "sandbox"})
-"""Without one of these a kernel seems a little faster than it is, and not many times."""
+"""Groups of defences without which a kernel seems a little faster than it is, and not many times."""
 
 
 @dataclass(frozen=True)
 class Trials:
-    """All trials of one specimen. `armed` is None for an honest one; `ablated` has each group alone switched off."""
+    """Trials of one specimen. `armed` is None for an honest one; `ablated` has each group alone switched off."""
 
     defended: Ending
     armed: Ending | None = None
@@ -39,18 +40,18 @@ class Trials:
 
     @property
     def specimen(self) -> Specimen:
-        """Whose trials these are."""
+        """Specimen that all of these trials are of."""
         return self.defended.specimen
 
     @property
     def is_armed(self) -> bool:
-        """Whether the attack was seen to succeed where nothing stops it."""
+        """True if the attack was seen to succeed where nothing stops it."""
         return self.armed is not None and self.armed.succeeded
 
 
 @dataclass(frozen=True)
 class _Order:
-    """What one process is asked to do."""
+    """Order of trials that one process carries out."""
 
     specimen: Attack | Honest
     twin: Honest | None
@@ -59,7 +60,10 @@ class _Order:
 
     @property
     def needs_a_quiet_machine(self) -> bool:
-        """Whether it gains little, or races with the judge. A naive harness, or old values, give away much more."""
+        """True if the attack gains little time, or races with the judge.
+
+        A naive harness, or old values, give away much more.
+        """
         attack = self.specimen
         if not isinstance(attack, Attack) or attack.header.naive:
             return False
@@ -78,12 +82,12 @@ def run(
     tries: int = 1,
     tier: Tier = "quick",
 ) -> Iterator[Trials]:
-    """Trials as they finish. `arm` shows for each attack that it works; `ablate` switches off each group alone, too.
+    """Yield trials as they finish. `arm` shows that each attack works; `ablate` also switches off each group alone.
 
-    All that is defended is tried `tries` times; `tier` is that of its evaluations.
+    Every defended trial is repeated `tries` times; `tier` is that of its evaluations.
 
-    What could not be armed in company is tried once more alone: noise hides a small gain. On CUDA devices every process
-    has one of its own, with cores of its own.
+    An attack that could not be armed in company is tried once more alone: noise hides a small gain. On CUDA devices
+    every process has one device of its own, with cores of its own.
     """
     twins = {specimen.name: specimen for specimen in honest}
     orders = [

@@ -1,4 +1,4 @@
-"""Attacks and honest look-alikes: one source file each, whose first comment says in words and in YAML what it is.
+"""Corpus of attacks and honest look-alikes: one source file each, whose first comment describes it in words and YAML.
 
     Return at once, and let a thread fill the output before somebody looks at it.
 
@@ -41,8 +41,11 @@ HostGroup = Literal[
     "circumstances",
 ]
 DeviceGroup = Literal["gate", "turn", "delays", "cache", "drift"]
-"""Defences of a CUDA device: inputs that come after the launch, an end that the judge sees, a charge for time that is
-taken from the judge before a call, a cache that is emptied of all, and looks at what the clock shows of nothing."""
+"""Defences of a CUDA device.
+
+Inputs that come after the launch; an end that the judge sees; a charge for time that is taken from the judge before a
+call; a cache that is emptied completely; and looks at the clock in calls of nothing.
+"""
 Group = HostGroup | DeviceGroup
 GROUPS: tuple[Group, ...] = get_args(HostGroup)
 DEVICE_GROUPS: tuple[Group, ...] = (
@@ -54,7 +57,7 @@ DEVICE_GROUPS: tuple[Group, ...] = (
     *get_args(DeviceGroup),
 )
 Aim = Literal["wrong", "time", "intrusion"]
-"""What an attack is after: a wrong answer that passes, a time better than its twin's, or an effect on the machine."""
+"""Aim of an attack: a wrong answer that passes, a time better than its twin's, or an effect on the machine."""
 CLASSES = {
     "T": "timing",
     "O": "answers",
@@ -64,7 +67,7 @@ CLASSES = {
     "B": "shortcuts",
     "W": "hardware",
 }
-"""The letter with which the catalogue's numbers begin: the folder of its class."""
+"""Folders of the classes, by the letter with which the catalogue's numbers begin."""
 _COMMENT = {
     ".py": re.compile(r'"""(.*?)"""', re.DOTALL),
     ".cpp": re.compile(r"/\*(.*?)\*/", re.DOTALL),
@@ -75,7 +78,7 @@ _ABI: dict[str, Abi] = {".py": "value", ".cpp": "c", ".cu": "c"}
 
 
 class Header(Strict):
-    """What every specimen says of itself."""
+    """Header of a specimen: the facts that its file states about it."""
 
     task: str = "norm/rmsnorm"
     language: Language | None = None
@@ -88,20 +91,20 @@ class Header(Strict):
 
 
 class HonestHeader(Header):
-    """`looks_like`: numbers of the catalogue that it could be taken for."""
+    """Header of an honest kernel. `looks_like`: numbers of the catalogue that it could be taken for."""
 
     looks_like: tuple[str, ...] = Field(min_length=1)
 
 
 class DisturbanceHeader(Header):
-    """`ends`: the statuses that its record may have."""
+    """Header of a disturbance. `ends`: the statuses that its record may have."""
 
     catalogue: tuple[str, ...] = Field(min_length=1)
     ends: tuple[Status, ...] = Field(min_length=1)
 
 
 class AttackHeader(Header):
-    """See the module. `outdated`: there is nothing to arm it against.
+    """Header of an attack, see the module. An `outdated` attack cannot be armed.
 
     It succeeded in a design that is gone, or would do so on a device that lets it.
     """
@@ -119,7 +122,7 @@ class AttackHeader(Header):
 
 @dataclass(frozen=True)
 class Specimen:
-    """A source file of the corpus."""
+    """Specimen: a source file of the corpus."""
 
     path: Path
     summary: str
@@ -127,11 +130,11 @@ class Specimen:
 
     @property
     def name(self) -> str:
-        """Unique among attacks, and among honest ones."""
+        """Name, unique among attacks and among honest kernels."""
         return self.path.stem
 
     def submission(self, more: dict[str, str] | None = None) -> Submission:
-        """As it is handed in, together with the sources `more`."""
+        """Return the submission as it is handed in, together with the sources `more`."""
         suffix = self.path.suffix
         language = self.header.language or _LANGUAGE[suffix]
         symbol = usual_symbol(self.header.task, language)
@@ -150,32 +153,32 @@ class Specimen:
 
 @dataclass(frozen=True)
 class Honest(Specimen):
-    """A kernel that is right, and looks suspicious."""
+    """Honest kernel that is right, and looks suspicious."""
 
     header: HonestHeader
 
 
 @dataclass(frozen=True)
 class Disturbance(Specimen):
-    """A submission that crashes, hangs, floods or lies, and gains nothing by it but others' trouble."""
+    """Submission that crashes, hangs, floods or lies, and gains nothing by it but others' trouble."""
 
     header: DisturbanceHeader
 
 
 @dataclass(frozen=True)
 class Attack(Specimen):
-    """A kernel that wants to be believed, or to get out."""
+    """Kernel that tries to pass with a false result, or to get out of its sandbox."""
 
     header: AttackHeader
 
     @property
     def kind(self) -> str:
-        """The class of the catalogue that its first number belongs to."""
+        """Class of the catalogue that the attack's first number belongs to."""
         return CLASSES[self.header.catalogue[0][0]]
 
 
 def attacks() -> list[Attack]:
-    """Every attack, by class and name. Raises SpecError."""
+    """List every attack, by class and name. Raises SpecError."""
     found = [
         Attack(path, *_read(path, AttackHeader))
         for folder in CLASSES.values()
@@ -192,14 +195,14 @@ def attacks() -> list[Attack]:
 
 
 def honest() -> list[Honest]:
-    """Every honest look-alike, by name. Raises SpecError."""
+    """List every honest look-alike, by name. Raises SpecError."""
     found = [Honest(path, *_read(path, HonestHeader)) for path in _sources(data_folder("honest"))]
     _unique(found)
     return found
 
 
 def disturbances() -> list[Disturbance]:
-    """Every disturbance, by name. Raises SpecError."""
+    """List every disturbance, by name. Raises SpecError."""
     folder = data_folder("attacks") / "disturbances"
     found = [Disturbance(path, *_read(path, DisturbanceHeader)) for path in _sources(folder)]
     _unique(found)
@@ -211,7 +214,7 @@ def _sources(folder: Path) -> list[Path]:
 
 
 def _read(path: Path, model: type[Any]) -> tuple[str, Any]:
-    """Summary and header of one file."""
+    """Read the summary and the header of one file."""
     where = str(path)
     comment = _COMMENT[path.suffix].match(path.read_text(encoding="utf-8"))
     if comment is None:

@@ -63,7 +63,7 @@ def _replaced(*replacements: tuple[object, str, object]) -> Iterator[None]:
 
 
 def _no_process_boundary() -> AbstractContextManager[None]:
-    """The submission is imported and called in the judge's process."""
+    """Import and call the submission in the judge's process."""
     return _replaced(
         (pool.WarmPool, "start", lambda self, flavour, arena, allowance: InsideWorker(arena)),
         (pool.WarmPool, "warm_up", lambda self, flavour, gpu: None),
@@ -71,7 +71,7 @@ def _no_process_boundary() -> AbstractContextManager[None]:
 
 
 def _no_sandbox() -> AbstractContextManager[None]:
-    """Workers and compilers are processes like any other of the user's, with the judge's environment."""
+    """Make workers and compilers processes like any other of the user's, with the judge's environment."""
     bare = (sys.executable, "-I", "-m", "robust_kbench.redteam.bare")
     return _replaced(
         (pool, "WORKER_COMMAND", (*bare, "worker")),
@@ -81,12 +81,12 @@ def _no_sandbox() -> AbstractContextManager[None]:
 
 
 def _no_pages() -> AbstractContextManager[None]:
-    """Results are read whatever pages they lie on, and not changed afterwards."""
+    """Read results on any kind of page, and do not change them afterwards."""
     return _replaced((calls, "look", lambda *_: Found()), (calls, "spoil", lambda *_: None))
 
 
 def _no_buffers() -> AbstractContextManager[None]:
-    """No poison, no red zones, no look at inputs after a call; every call at the same addresses."""
+    """Leave out poison, red zones and the look at inputs after a call; use the same addresses in every call."""
     return _replaced(
         (calls, "poison", lambda memory: None),
         (calls, "_same", lambda shared, content: True),
@@ -100,7 +100,7 @@ def _begin_at_the_start(self: Slots, needed_bytes: int, **_same_place: bool) -> 
 
 
 def _no_fresh_values() -> AbstractContextManager[None]:
-    """Timed calls repeat their values and addresses, and nobody looks at what they return."""
+    """Repeat the values and addresses of timed calls, and do not look at their results."""
     return _replaced(
         (session.TimingSession, "_draw", _draw_once),
         (bank, "_FILLING", 0.0),
@@ -127,7 +127,7 @@ def _verify_none(self: session.TimingSession, name: str, seen: Observation, *_: 
 
 
 def _no_clocks() -> AbstractContextManager[None]:
-    """Nobody compares clocks, or charges for work off the clock, or cares who runs while it is stopped.
+    """Leave out the comparison of clocks, the charge for work off the clock, and the check of stopped workers.
 
     Inputs are there before a worker rehearses, and it runs on for a while after completion.
     """
@@ -174,16 +174,16 @@ def _no_clocks() -> AbstractContextManager[None]:
 
 
 def _tolerate(worker: process.Worker) -> None:
-    """A worker may have run while it was stopped."""
+    """Accept a worker that may have run while it was stopped."""
 
 
 def _no_floor() -> AbstractContextManager[None]:
-    """Any time is possible, and a view is as good as an answer."""
+    """Accept any time as possible, and a view in place of an answer."""
     return _replaced((floor, "inspect_times", lambda *_: ()), (calls, "_is_row_major", lambda claim: True))
 
 
 def _no_baseline_protection() -> AbstractContextManager[None]:
-    """The candidate's worker runs while baselines are timed, by itself or by whatever wakes it."""
+    """Let the candidate's worker run while baselines are timed, by itself or when something wakes it."""
     living: weakref.WeakSet[process.Worker] = weakref.WeakSet()
     load, call = process.Worker.load, process.Worker.call
 
@@ -209,7 +209,7 @@ def _no_baseline_protection() -> AbstractContextManager[None]:
 
 
 def _no_contract() -> AbstractContextManager[None]:
-    """One shape, one layout, normal values, a tolerance of 1e-2, and random ops call by call."""
+    """Check one shape, one layout and normal values, with a tolerance of 1e-2, and random ops call by call."""
     return _replaced(
         (evaluate, "draw_suite", partial(_draw_simply, draw_suite)),
         (evaluate._Run, "_searched", lambda *_, **__: None),
@@ -256,12 +256,12 @@ def _short_cut_loosely(self: verdict.Judge, seen: Observation, inputs: Inputs, l
 
 
 def _no_circumstances() -> AbstractContextManager[None]:
-    """Each case is called once, on its own."""
+    """Call each case once, on its own."""
     return _replaced((Checker, "use_otherwise", lambda self, cases, seed: []))
 
 
 def _no_gate() -> AbstractContextManager[None]:
-    """Inputs are there, complete, before the call is launched; the clock starts when it has been."""
+    """Complete the inputs before the call is launched, and start the clock after the launch."""
     from robust_kbench.isolation.device_calls import DeviceCaller
 
     return _replaced((DeviceCaller, "_gated", _launched_upon_its_inputs))
@@ -283,7 +283,7 @@ def _launched_upon_its_inputs(
 
 
 def _no_turn() -> AbstractContextManager[None]:
-    """A call ends when its worker says so, and what becomes of its outputs after that is nobody's business."""
+    """End a call when its worker says so, and ignore any later change of its outputs."""
     from robust_kbench.isolation import device_calls
     from robust_kbench.isolation.gate import Opened
 
@@ -296,12 +296,12 @@ def _no_turn() -> AbstractContextManager[None]:
 
 
 def _no_delays() -> AbstractContextManager[None]:
-    """Time that is taken from the judge before a call is not charged, and no call of a baseline is left out for it."""
+    """Charge no time that is taken from the judge before a call, and leave out no call of a baseline for it."""
     return _replaced((peers.Peers, "delay_ns", lambda self, seen: 0))
 
 
 def _no_cache() -> AbstractContextManager[None]:
-    """The cache keeps what was set aside in it, and is not emptied before a call."""
+    """Let the cache keep data that was set aside in it, and do not empty it before a call."""
     from robust_kbench.isolation.gate import Gate
     from robust_kbench.worker.cuda.runtime import Runtime
 
@@ -309,7 +309,7 @@ def _no_cache() -> AbstractContextManager[None]:
 
 
 def _no_drift() -> AbstractContextManager[None]:
-    """Calls of nothing are not looked at for a change of the clock."""
+    """Look at no calls of nothing for a change of the clock."""
     return _replaced(
         (clock_drift.ClockDrift, "is_too_large", False),
         (clock_drift.ClockDrift, "charge_ns", 0),

@@ -1,4 +1,4 @@
-"""A worker that is no process of its own: it loads and calls the submission in the judge's. Only for trials."""
+"""Worker that is no process of its own: it loads and calls the submission in the judge's. Only for trials."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robust_kbench.worker import arguments, devices, loaders, wire
 
 
 class InsideWorker:
-    """Has what callers use of isolation.process.Worker."""
+    """Stand-in for isolation.process.Worker, with the members that callers use."""
 
     layers: tuple[str, ...] = ()
     log = ""
@@ -38,7 +38,7 @@ class InsideWorker:
         self._kept: object = None
 
     def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
-        """Import the submission, here."""
+        """Import the submission in this process."""
         self._abi = request["abi"]
         try:
             self._kernel = loaders.load(request)
@@ -56,7 +56,7 @@ class InsideWorker:
         copy_out: bool,
         timeout_s: float,
     ) -> Reply:
-        """Call the kernel, here."""
+        """Call the kernel in this process."""
         call = devices.CpuDevice().prepare(self._abi, self._arena, {**request, "copy_out": copy_out})
         before_rehearsal()
         call.fill()
@@ -75,11 +75,11 @@ class InsideWorker:
         return Reply(answer, elapsed_ns, 0)
 
     def tree(self) -> list[int]:
-        """The judge's process."""
+        """List the judge's process, the only one there is."""
         return [self.pid]
 
     def park(self) -> None:
-        """Nobody can stop itself and look on."""
+        """Do nothing: a process cannot stop itself and look on."""
 
     kill = check_parked = park
 
@@ -89,7 +89,7 @@ class InsideWorker:
 
 
 def _nothing(*arguments: Any) -> None:
-    """In the place of a kernel that was not loaded."""
+    """Stand in for a kernel that was not loaded."""
 
 
 def _raised(error: Exception) -> Raised:

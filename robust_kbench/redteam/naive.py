@@ -1,10 +1,10 @@
-"""How kernels are judged elsewhere: in one process with them, on one shape, by a loose tolerance, with equal inputs.
+"""Naive harness: judges kernels in its own process, on one shape, with a loose tolerance and equal inputs.
 
-Modelled on what KernelBench's evaluation does (five trials with known seeds, allclose at 1e-2, the mean of a hundred
-timed calls on the same inputs, the baseline timed afterwards in the same process). An attack whose defence is the
-process boundary must succeed here, or it is not armed. `python -m robust_kbench.redteam.naive REQUEST` prints one line
-of JSON: {"passed": …, "reason": …, "speedup": …}. Without an argument it does so for every request that a line of its
-input names, each in a copy of itself: see naive_process.
+It is modelled on KernelBench's evaluation (five trials with known seeds, allclose at 1e-2, the mean of a hundred timed
+calls on the same inputs, the baseline timed afterwards in the same process). An attack whose defence is the process
+boundary must succeed here, or it is not armed. `python -m robust_kbench.redteam.naive REQUEST` prints one line of JSON:
+{"passed": …, "reason": …, "speedup": …}. Without an argument it does so for every request that a line of its input
+names, each in a copy of itself: see naive_process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Tensors = list[torch.Tensor]
 
 
 def evaluate(request: dict[str, Any]) -> dict[str, Any]:
-    """The verdict on a built kernel. `request`: reference, artefact, abi, shapes, axes, whether it is timed."""
+    """Return the verdict on a built kernel. `request`: reference, artefact, abi, shapes, axes, whether it is timed."""
     reference = _reference(request["reference"])
     kernel = _kernel(request)
     for trial in range(_TRIALS):
@@ -68,7 +68,7 @@ def _inputs(request: dict[str, Any]) -> Tensors:
 
 
 def _kernel(request: dict[str, Any]) -> Callable[[Tensors, list[torch.Size]], Tensors]:
-    """The submission, whatever its calling convention, as a function from inputs and shapes to outputs."""
+    """Wrap the submission, of any calling convention, as a function from inputs and shapes to outputs."""
     loaded = loaders.load(request)
     if request["abi"] == "value":
 
@@ -102,7 +102,7 @@ def _time(call: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Judge what the file that is named on the command line asks for, or else what each line of the input names."""
+    """Judge the request that the command line names, or else each request that a line of the input names."""
     torch.set_num_threads(1)  # before anything forks: it leaves no threads behind
     request = Path(sys.argv[1]) if len(sys.argv) > 1 else _next_in_a_copy()
     if request is None:
@@ -115,9 +115,9 @@ def main() -> None:
 
 
 def _next_in_a_copy() -> Path | None:
-    """In a copy of this process its request, as if it had been started for that one; None here, after the last one.
+    """Return its request in a copy of this process, as if it was started for that; None here, after the last one.
 
-    What the copy prints is put beside the request. A line says here when it has ended.
+    The output of the copy is put beside the request. A line tells here when the copy has ended.
     """
     for line in sys.stdin:
         request = Path(line.removesuffix("\n"))
@@ -136,7 +136,7 @@ def _next_in_a_copy() -> Path | None:
 
 
 def _look_fresh(request: Path, output: int) -> None:
-    """Streams, folder and arguments of a process that was started for `request` alone."""
+    """Set streams, folder and arguments as in a process that was started for `request` alone."""
     os.chdir(request.parent)
     errors = os.open(request.with_suffix(".err"), os.O_WRONLY | os.O_CREAT, 0o600)
     for number, stream in enumerate((os.open(os.devnull, os.O_RDONLY), output, errors)):

@@ -1,4 +1,4 @@
-"""The naive harness as a process that stays: PyTorch is imported once, and every kernel is judged in a copy of it."""
+"""Naive harness as a process that stays: it imports PyTorch once, and judges every kernel in a copy of itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 500
 
 
 class NaiveProcess:
-    """Answers requests, see naive; started with the first one, and anew where a kernel has stopped it."""
+    """Process that answers requests, see naive. It starts with the first, and anew where a kernel has stopped it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -32,7 +32,7 @@ class NaiveProcess:
         self._stop()
 
     def judge(self, request: Path) -> dict[str, Any]:
-        """The verdict: passed, reason and speedup. A harness without an answer has not let the kernel pass."""
+        """Return the verdict: passed, reason and speedup. A harness that gives no answer counts as not passed."""
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -54,7 +54,7 @@ class NaiveProcess:
         return self._process
 
     def _stop(self) -> None:
-        """It and the copies of it that still run."""
+        """Stop the process and the copies of it that still run."""
         process, self._process = self._process, None
         if process is None:
             return

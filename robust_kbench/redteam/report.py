@@ -1,4 +1,4 @@
-"""From trials to rates with intervals, the matrix of what stops what, and rows for a CSV."""
+"""Report on trials: rates with intervals, the matrix of defences and attacks, and rows for a CSV."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Rate:
-    """`count` of `total`, with Wilson's interval at 95 %."""
+    """Rate: `count` of `total`, with Wilson's interval at 95 %."""
 
     count: int
     total: int
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Bounds of the rate; everything is possible where nothing was tried."""
+        """Bounds of the rate; 0 and 1 where nothing was tried."""
         if not self.total:
             return 0.0, 1.0
         bounds = binomtest(self.count, self.total).proportion_ci(_CONFIDENCE, method="wilson")
@@ -42,34 +42,34 @@ class Rate:
 
 
 def attacks_of(trials: Sequence[Trials]) -> list[Trials]:
-    """Those of attacks that are armed: the others prove nothing."""
+    """Select the trials of armed attacks: unarmed ones prove nothing."""
     return [each for each in trials if isinstance(each.specimen, Attack) and each.is_armed]
 
 
 def unarmed(trials: Sequence[Trials]) -> list[Trials]:
-    """Attacks that fail even where nothing stops them."""
+    """Select the attacks that fail even where nothing stops them."""
     return [each for each in trials if isinstance(each.specimen, Attack) and not each.is_armed]
 
 
 def honest_of(trials: Sequence[Trials]) -> list[Trials]:
-    """Those of honest kernels."""
+    """Select the trials of honest kernels."""
     return [each for each in trials if not isinstance(each.specimen, Attack)]
 
 
 def success_rate(trials: Sequence[Trials], kind: str | None = None) -> Rate:
-    """Of armed attacks, all or those of one class."""
+    """Return the success rate of armed attacks, all or those of one class."""
     chosen = [each for each in attacks_of(trials) if kind in (None, _attack(each).kind)]
     return Rate(sum(each.defended.succeeded for each in chosen), len(chosen))
 
 
 def false_positive_rate(trials: Sequence[Trials]) -> Rate:
-    """Of honest kernels."""
+    """Return the share of honest kernels that are refused."""
     chosen = honest_of(trials)
     return Rate(sum(each.defended.is_rejected for each in chosen), len(chosen))
 
 
 def matrix(trials: Sequence[Trials]) -> dict[Group, list[str]]:
-    """For each group of defences the attacks that succeed when it alone is off."""
+    """Map each group of defences to the attacks that succeed when it alone is off."""
     endings = [
         ending
         for each in attacks_of(trials)
@@ -82,7 +82,7 @@ def matrix(trials: Sequence[Trials]) -> dict[Group, list[str]]:
 
 
 def summary(trials: Sequence[Trials]) -> Iterator[str]:
-    """Everything that is worth reading, in a screen."""
+    """Yield the lines of a summary that fits on one screen."""
     yield "attacks that succeed, of those that are armed"
     for kind in CLASSES.values():
         yield f"  {kind:<12} {success_rate(trials, kind)}"
@@ -97,7 +97,7 @@ def summary(trials: Sequence[Trials]) -> Iterator[str]:
 
 
 def complaints(trials: Trials) -> Iterator[str]:
-    """What is wrong with one specimen, if anything."""
+    """Yield the complaints about one specimen; none if it behaves as expected."""
     name, ending = trials.specimen.name, trials.defended
     if ending.status == BROKEN:
         yield f"BROKEN    {name}: {ending.reason[:300]}"
@@ -117,19 +117,19 @@ def complaints(trials: Trials) -> Iterator[str]:
 
 
 def is_clean(trials: Sequence[Trials]) -> bool:
-    """Whether no attack succeeds, no honest kernel is refused, and every attack is what it says."""
+    """Tell if no attack succeeds, no honest kernel is refused, and every attack behaves as its header says."""
     return not any(True for each in trials for _ in complaints(each))
 
 
 class Table:
-    """One row for each specimen, as CSV, written as soon as its trials are over."""
+    """Table in CSV with one row for each specimen, written as soon as its trials are over."""
 
     def __init__(self, file: TextIO) -> None:
         self._file, self._writer = file, csv.writer(file, lineterminator="\n")
         self._writer.writerow(COLUMNS)
 
     def add(self, trials: Trials) -> None:
-        """One more row."""
+        """Write the row of one more specimen."""
         self._writer.writerow(_row(trials))
         self._file.flush()
 

@@ -1,7 +1,8 @@
-"""Attacks, disturbances and honest kernels in random order, on one evaluator: none may cost another its verdict.
+"""Soak test: attacks, disturbances and honest kernels in random order on one evaluator.
 
-What hangs, crashes or floods ends as its header says; what is honest passes whatever came before it; and nothing is
-left behind: no process, no file descriptor, no shared memory, no temporary file.
+No submission may change another's verdict. A submission that hangs, crashes or floods ends as its header says. An
+honest one passes, independent of the submissions before it. Nothing is left behind: no process, no file descriptor, no
+shared memory, no temporary file.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, never written
 
 @dataclass(frozen=True)
 class Belongings:
-    """What this process and its evaluator have, as far as somebody else may leave it to them."""
+    """Counts of things that a submission could leave behind for this process and its evaluator."""
 
     processes: int
     descriptors: int
@@ -35,20 +36,20 @@ class Belongings:
 
     @classmethod
     def now(cls) -> Belongings:
-        """Counts of this moment."""
+        """Count processes, descriptors and files at this moment."""
         shared = len(list(_SHARED_MEMORY.iterdir())) if _SHARED_MEMORY.is_dir() else 0
         temporary = len(list(Path(tempfile.gettempdir()).iterdir()))
         return cls(_descendants(os.getpid()), len(os.listdir("/proc/self/fd")), shared, temporary)
 
     def left_since(self, earlier: Belongings) -> dict[str, int]:
-        """What there is more of."""
+        """Count the things of which there are more than `earlier`, by name."""
         differences = {name: getattr(self, name) - getattr(earlier, name) for name in self.__dataclass_fields__}
         return {name: more for name, more in differences.items() if more > 0}
 
 
 @dataclass
 class Soaked:
-    """How a soak went. `wrong` names submissions whose verdict was another than when alone."""
+    """Result of a soak test. `wrong` names submissions whose verdict was another than when alone."""
 
     seed: int
     ended: Counter[str] = field(default_factory=Counter)
@@ -57,7 +58,7 @@ class Soaked:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nobody was disturbed and nothing was left."""
+        """True if no verdict was changed and nothing was left behind."""
         return not self.wrong and not self.left
 
 
@@ -86,7 +87,7 @@ def _evaluate(evaluator: Evaluator, specimen: Specimen) -> str:
 
 
 def _complaint(specimen: Specimen, status: str) -> str | None:
-    """Why a verdict is not what it is when the submission is alone."""
+    """Tell why a verdict differs from the verdict on the submission alone; None if it does not."""
     allowed: Sequence[str]
     match specimen:
         case Honest():

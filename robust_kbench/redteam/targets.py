@@ -1,7 +1,7 @@
-"""What an intruder would reach for outside its sandbox, put up to be reached: a secret, a ledger, doors, a victim.
+"""Targets outside the sandbox, set up for an intruder to reach: a secret, a ledger, doors, a victim.
 
 An attack finds their names in a source file beside its own (`targets.py` or `targets.h`), as a real one would know
-where a store of records or a home directory lies. Nothing else on the machine is ever aimed at.
+where a store of records or a home directory lies. Attacks aim at nothing else on the machine.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from robust_kbench.schema.record import RunRecord
 
 _MARKED_FOLDERS = ("/dev/shm", "/var/tmp")  # noqa: S108 - looked at, never written
 TOKEN = secrets.token_hex(16)
-"""Stands in the environment of whoever runs trials, as a key of an account would."""
+"""Secret in the environment of the process that runs trials, as a key of an account would be."""
 _COMMENT_LENGTH = 15  # of what the kernel keeps as a process's name
 
 
 class Targets:
-    """Puts everything up; use as a context manager around one trial. Leaving it removes what an intruder has left."""
+    """Targets of one trial; a context manager that sets them up. Leaving it removes an intruder's traces."""
 
     def __enter__(self) -> Self:
         self.secret = secrets.token_hex(16)
@@ -65,7 +65,7 @@ class Targets:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def source(self, suffix: str) -> dict[str, str]:
-        """The file that tells a specimen with this suffix where everything is: name -> text."""
+        """Return the file that tells a specimen with this suffix where all targets are: name -> text."""
         told: dict[str, str | int] = {
             "SECRET_FILE": str(self.folder / "secret.txt"),
             "LEDGER": str(self._ledger),
@@ -83,7 +83,7 @@ class Targets:
         return {"targets.h": "".join(f"#define {name} {json.dumps(value)}\n" for name, value in told.items())}
 
     def effects(self, record: RunRecord) -> tuple[str, ...]:
-        """What an intruder has achieved, in words."""
+        """Name the effects that an intruder has achieved, in words."""
         text = record.model_dump_json()
         after = self._ledger.stat() if self._ledger.exists() else None
         facts = {
@@ -103,7 +103,7 @@ class Targets:
         return [path for folder in folders if folder.is_dir() for path in folder.glob(f"*{self.mark}*")]
 
     def _marked_processes(self) -> list[int]:
-        """Processes that were given our mark as their name."""
+        """List the processes that were given our mark as their name."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):

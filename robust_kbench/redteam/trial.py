@@ -1,4 +1,4 @@
-"""One specimen in one setting: how its evaluation ended, and whether the attacker got what he wanted."""
+"""Trial of one specimen in one setting: how its evaluation ended, and whether the attack reached its aim."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ from robust_kbench.scoring import score
 from robust_kbench.timing.statistics import least_shift
 
 _WORTHWHILE = 1.05
-"""A speedup is a gain when it is certainly (95 %) more than so many times that of the honest twin."""
+"""Factor by which a speedup must certainly (95 %) exceed that of the honest twin to be a gain."""
 _ARMING_TRIES = 5  # the gain that is least above the noise shows in three of four
 _TRIES_OF_A_GAIN, _TRIES_WITHOUT = 7, 1
-"""A gain against all defences has to show in so many tries, but for the latter number: 95 % speak of the rounds of one
-session, not of two processes, and these differ so much that a kernel of 30 us without any gain shows one in a quarter
-of all tries."""
+"""Number of tries in which a gain against all defences has to show, and of tries in which it may be absent.
+
+The 95 % hold for the rounds of one session, not for two processes. These differ so much that a kernel of 30 us without
+any gain shows one in a quarter of all tries.
+"""
 _CHILD_TIMEOUT_S = 60
 _BINDINGS = {
     "norm/rmsnorm": {"rows": 80, "cols": 4096},  # small, but larger than what is only checked: see BUDGETS
@@ -51,20 +53,20 @@ _BINDINGS = {
     "random/gumbel_argmax": {"rows": 64, "classes": 8192},  # many classes and few rows, as some attacks ask for
     "index/sort": {"rows": 64, "cols": 4096},  # many milliseconds: more than a turn on a shared core
 }
-"""What is timed instead of the smallest of a task's own bindings."""
+"""Bindings that are timed instead of the smallest of a task's own."""
 _DEVICE_BINDINGS = {
     "norm/rmsnorm": {"rows": 1024, "cols": 4096},
     "matmul/matmul": {"m": 1024, "n": 1024, "k": 1024},
 }
 NAIVE = "naive harness"
 BROKEN = "broken"
-"""The status of a trial in which the judge itself failed."""
+"""Status of a trial in which the judge itself failed."""
 FULL: tuple[Group, ...] = ()
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How one trial ended. `gain` is the speedup in units of the twin's, where both were timed."""
+    """Ending of one trial. `gain` is the speedup in units of the twin's, where both were timed."""
 
     specimen: Specimen
     off: tuple[str, ...]
@@ -77,23 +79,23 @@ class Ending:
 
     @property
     def is_rejected(self) -> bool:
-        """For an honest kernel: whether it was refused."""
+        """True if the submission was refused; asked of an honest kernel."""
         return self.status != Status.PASSED
 
     @property
     def is_mere_gain(self) -> bool:
-        """Whether it succeeded by its time alone, which noise can lend it once."""
+        """True if it succeeded by its time alone, which noise can lend it once."""
         aim = self.specimen.header.aim if isinstance(self.specimen, Attack) else None
         return self.succeeded and aim == "time" and not self.effects
 
 
 class _Died(Exception):
-    """A judge that shares its process with a submission gave no verdict."""
+    """Missing verdict of a judge that shares its process with a submission."""
 
 
 @dataclass
 class Proving:
-    """Runs trials one after the other, on evaluators that it keeps; use it as a context manager."""
+    """Runner of trials, one after the other, on evaluators that it keeps; use it as a context manager."""
 
     device: DeviceKind = "cpu"
     tier: Tier = "quick"
@@ -122,8 +124,8 @@ class Proving:
     def attack(self, attack: Attack, twin: Honest, off: tuple[Group, ...] = FULL) -> Ending:
         """Let `attack` loose with the defences `off` switched off.
 
-        What harms or deceives has succeeded. A gain in time against all defences has to show in nearly all tries, each
-        time against a twin that is measured anew: one slow look at it would do for all its attacks.
+        An attack that harms or deceives has succeeded. A gain in time against all defences has to show in nearly all
+        tries. Each try measures the twin anew: one slow measurement of it would make all its attacks seem to gain.
         """
         ending = self._attack(attack, twin, off)
         if off != FULL or not ending.is_mere_gain:
@@ -150,7 +152,7 @@ class Proving:
         return _ended(attack, off, record, started, effects, gain)
 
     def arm(self, attack: Attack, twin: Honest) -> Ending:
-        """Show that `attack` succeeds without what stops it: once is enough.
+        """Show that `attack` succeeds without the defences that stop it: once is enough.
 
         Noise can hide a gain in time, and work that goes on behind the judge's back is sometimes late.
         """
@@ -181,7 +183,7 @@ class Proving:
         )  # fmt: skip
 
     def _naive_speedup(self, twin: Honest) -> float:
-        """What the naive harness says of it; 0 where it fails."""
+        """Return the speedup that the naive harness gives the twin; 0 where it fails."""
         if twin.name not in self._naive_twins:
             self._naive_twins[twin.name] = self._judge_naively(twin.submission(), is_timed=True)["speedup"]
         return self._naive_twins[twin.name]
@@ -210,13 +212,16 @@ class Proving:
             return evaluator.evaluate(submission, _timed_once(submission.file.task, self.device), tier=self.tier)
 
     def _evaluator(self, *, has_sandbox: bool) -> Evaluator:
-        """One for each kind of warm process; started while the sandbox is off, if it is to be off."""
+        """Return the evaluator with or without a sandbox; the one without is started while the sandbox is off."""
         if has_sandbox not in self._evaluators:
             self._evaluators[has_sandbox] = self._stack.enter_context(Evaluator(self.device))
         return self._evaluators[has_sandbox]
 
     def _gain(self, record: RunRecord, twin: Honest) -> float | None:
-        """How much faster than `twin` at least, which no defence makes slower; None where one of them was not timed."""
+        """Return the least factor by which `record` is faster than `twin`; None where one of them was not timed.
+
+        No defence makes the twin slower.
+        """
         mine = _rounds(record)
         if mine is not None and twin.name not in self._twins:
             self._twins[twin.name] = _rounds(self._evaluate(twin.submission(), FULL))
@@ -243,14 +248,14 @@ def _ended(
 
 
 def _rounds(record: RunRecord) -> list[float] | None:
-    """Logarithms of the speedups of all rounds against the fastest baseline, of the one binding that is timed."""
+    """Return the log speedups of all rounds against the fastest baseline, of the one binding that is timed."""
     scores = list(score(record).values()) if record.timings else []
     return [log for session in scores[0].cases[0].sessions for log in session] if scores else None
 
 
 @lru_cache
 def _timed_once(name: str, device: DeviceKind = "cpu") -> LoadedTask:
-    """The task with one timed binding: enough to see who gains, in less time."""
+    """Load the task with one timed binding: enough to see which submissions gain, in less time."""
     task = load_task(name)
     bindings = _BINDINGS if device == "cpu" else _DEVICE_BINDINGS
     binding = bindings.get(name) or min(task.spec.timed[device], key=lambda axes: sum(axes.values()))
@@ -263,7 +268,7 @@ def _evaluate_afresh(submission: Submission) -> RunRecord:
 
 
 def _in_a_child(judge: Callable[[], RunRecord]) -> RunRecord:
-    """The record that `judge` makes in a forked process, which a submission in it can spoil as it likes.
+    """Return the record that `judge` makes in a forked process, which a submission in it may spoil.
 
     Raises _Died when it makes none.
     """

@@ -1,1 +1,1 @@
-"""The nouns: task, submission, case, observation, finding, record. Plain data, strictly parsed."""
+"""Data models: task, submission, case, observation, finding, record. Plain data, strictly parsed."""

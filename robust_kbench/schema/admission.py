@@ -1,4 +1,4 @@
-"""What the audit said about a task that was imported: the content of an `admission.yaml`."""
+"""Result of the audit of an imported task: the content of an `admission.yaml`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ Line = Annotated[str, Field(max_length=1000)]
 
 
 class Admission(Strict):
-    """Whether a task tells right from wrong. One without such a file is of the registry, whose tests audit it."""
+    """Admission of a task that must tell right from wrong.
+
+    A task without such a file is of the registry, whose tests audit it.
+    """
 
     status: Literal["admitted", "not admitted"]
     reasons: tuple[Line, ...] = Field(default=(), description="why it was not admitted")
@@ -23,7 +26,7 @@ class Admission(Strict):
     kbench: str = Field(default="", description="version of kbench")
 
     def objection(self, digest: str) -> str:
-        """Why the task of this digest is not admitted; empty where it is."""
+        """Return the reason why the task of this digest is not admitted; empty if it is."""
         if self.status == "not admitted":
             return self.reasons[0] if self.reasons else "the audit refused it"
         return "" if digest == self.digest else "it was changed after its audit; import it again"

@@ -50,14 +50,14 @@ def _reject_foreign(node: ast.AST, expression: str) -> None:
 
 
 def names(expression: str | int) -> set[str]:
-    """The axes that `expression` mentions. Raises ValueError when it is not plain integer arithmetic."""
+    """Return the axes that `expression` mentions. Raises ValueError when it is not plain integer arithmetic."""
     if isinstance(expression, int):
         return set()
     return {node.id for node in ast.walk(_parse(expression)) if isinstance(node, ast.Name)}
 
 
 def evaluate(expression: str | int, axes: Mapping[str, int]) -> int:
-    """The value of `expression` with `axes` bound; a comparison gives 0 or 1.
+    """Compute the value of `expression` with `axes` bound; a comparison gives 0 or 1.
 
     Raises ValueError for an unknown axis, a division by zero and anything that is not integer arithmetic.
     """
@@ -72,7 +72,7 @@ def evaluate(expression: str | int, axes: Mapping[str, int]) -> int:
 
 
 def postfix(expression: str | int) -> list[int | str]:
-    """`expression` as a program for a stack: integers, names of axes and operators, each after what it applies to."""
+    """Return `expression` as a program for a stack: integers, names of axes and operators, each after its operands."""
     return [expression] if isinstance(expression, int) else _postfix(_parse(expression))
 
 

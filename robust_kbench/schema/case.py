@@ -1,4 +1,4 @@
-"""One concrete recipe for inputs. Cases never leave the judge."""
+"""Concrete recipe for one set of inputs. Cases never leave the judge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robust_kbench.schema.task import Distribution, FloatDType, Layout, Probe
 
 
 class Case(Strict):
-    """Enough to rebuild one set of inputs bit for bit."""
+    """Case of a task: enough to rebuild one set of inputs bit for bit."""
 
     axes: dict[str, int]
     dtype: FloatDType
@@ -27,7 +27,7 @@ class Case(Strict):
 
 
 class Suite(Strict):
-    """All cases of one seed: those that are only checked, and those whose speed counts too."""
+    """Suite of all cases of one seed: the cases that are only checked, and the cases that are timed."""
 
     seed: int
     checked: tuple[Case, ...]

@@ -11,7 +11,7 @@ INACTIVE_LANE = "inactive_lane"
 
 @dataclass(frozen=True)
 class Defect:
-    """One finding of the emulator's checker.
+    """Finding of the emulator's checker.
 
     `kind` is one of `robust_kbench.emulator.report.KINDS`; `line` is 0 where the place is not known. `other` tells the
     second end of a race.
@@ -29,12 +29,12 @@ class Defect:
 
     @property
     def is_undefined_behaviour(self) -> bool:
-        """Whether the language promises nothing any more. A shuffle from an inactive lane only yields any value."""
+        """True if the language promises nothing any more. A shuffle from an inactive lane only yields any value."""
         return self.kind not in (WORK_LIMIT, UNSUPPORTED, INACTIVE_LANE)
 
     @property
     def place(self) -> str:
-        """`kernel.cu:12`, or the kernel's name where the line is not known."""
+        """Place as `kernel.cu:12`, or the kernel's name where the line is not known."""
         return f"{self.file}:{self.line}" if self.line else self.kernel
 
     def __str__(self) -> str:

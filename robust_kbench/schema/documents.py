@@ -1,7 +1,7 @@
-"""From a YAML or JSON text to a validated model, or an error that names the place and the remedy.
+"""Parsing of a YAML or JSON text into a validated model, or an error that names the place and the remedy.
 
-PyYAML follows YAML 1.1, where `no` is a boolean, `1e-6` is text and the last of two equal keys wins silently.
-Each of these has made a benchmark measure something else than its author wrote, so each is refused here.
+PyYAML follows YAML 1.1, where `no` is a boolean, `1e-6` is text and the last of two equal keys wins silently. Each of
+these has made a benchmark measure something else than its author wrote, so each is refused here.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ _YAML11_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
 
 
 def printable(text: str) -> str:
-    """`text` without what UTF-8 cannot carry: a name of a file may be any bytes, a record may not."""
+    """Replace the characters of `text` that UTF-8 cannot carry. A file's name may be any bytes, a record may not."""
     return text.encode(errors="replace").decode()
 
 
 def shown(text: str) -> str:
-    """`text` as one line of what a terminal or a page shows: nothing in it steers them, turns a line or hides.
+    """Return `text` as one line for a terminal or a page: nothing in it steers them, turns a line or hides.
 
-    Ends of lines and tabs become spaces; other controls, changes of direction and what has no shape become U+FFFD.
+    Ends of lines and tabs become spaces. Other controls, changes of direction and characters without a shape become
+    U+FFFD.
     """
     if text.isprintable():
         return text
@@ -51,28 +52,29 @@ class Strict(BaseModel):
 Model = TypeVar("Model", bound=Strict)
 IS_BASE64 = "base64"
 Base64 = Annotated[str, IS_BASE64]
-"""Text that stands for bytes: a model keeps it as it is written, a view (see views) holds the bytes."""
+"""Text that stands for bytes. A model keeps it as it is written; a view (see views) holds the bytes."""
 
 
 def canonical(model: Strict, *, without: set[str]) -> bytes:
-    """What is digested and signed: JSON with sorted keys and no spaces, without what equals its default.
+    """Return the JSON that is digested and signed: with sorted keys, no spaces, and no values that equal their default.
 
-    So it does not depend on how a line was written, and neither on optional keys that a later version adds. Numbers are
-    as Python writes them.
+    So it does not depend on how a line was written, nor on optional keys that a later version adds. Numbers are as
+    Python writes them.
     """
     return compact(model.model_dump(exclude=without, exclude_defaults=True))
 
 
 def compact(data: Mapping[str, Any]) -> bytes:
-    """JSON with sorted keys and no spaces."""
+    """Return JSON with sorted keys and no spaces."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode(errors="replace")
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """A safe loader that refuses duplicate keys, YAML 1.1 booleans, aliases and numbers that are read as text.
+    """Safe loader that refuses duplicate keys, YAML 1.1 booleans, aliases and numbers that are read as text.
 
-    Not the C loader: deep nesting overflows its stack and kills the process, where this one raises RecursionError.
+    The C loader is not used: deep nesting overflows its stack and kills the process, where this one raises
+    RecursionError.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -169,7 +171,7 @@ def _reason(error: Exception) -> str:
 
 
 def parse(model: type[Model], data: Mapping[str, Any], where: str) -> Model:
-    """`data` as a `model`. Raises SpecError that names the first wrong key and the nearest right one."""
+    """Validate `data` as a `model`. Raises SpecError that names the first wrong key and the nearest right one."""
     try:
         # Through JSON, because only there does strict mode take a list for a tuple and a text for an enumeration.
         return model.model_validate_json(json.dumps(data, default=str))
@@ -203,7 +205,7 @@ def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
 
 
 def _descend(model: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel] | None:
-    """The model that holds the key at `location`: follows fields, and through mappings and lists their items."""
+    """Find the model that holds the key at `location`: follow fields, and the items of mappings and lists."""
     annotation: Any = model
     for part in location:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):

@@ -13,5 +13,5 @@ SCHEMAS: dict[str, type[Strict]] = {"task": Task, "submission": SubmissionFile, 
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The schema of `task` (task.yaml), `submission` (submission.yaml) or `record` (a line of a store)."""
+    """Return the schema of `task` (task.yaml), `submission` (submission.yaml) or `record` (a line of a store)."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **SCHEMAS[name].model_json_schema()}

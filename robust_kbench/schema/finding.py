@@ -1,4 +1,4 @@
-"""One guard's objection, phrased so that the author can act on it."""
+"""Objection of one guard, phrased so that the author can act on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robust_kbench.schema.documents import Strict
 
 
 class Finding(Strict):
-    """`reject` costs the verdict, `warn` does not."""
+    """Finding of one guard: `reject` costs the verdict, `warn` does not."""
 
     guard: str
     severity: Literal["reject", "warn"]

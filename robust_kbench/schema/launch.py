@@ -1,4 +1,4 @@
-"""Kernels that trusted code launches (abi `launch`): which, how many threads, and with what arguments."""
+"""Launches of kernels by trusted code (abi `launch`): the kernel, the number of threads, and the arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _checked(size: int | str) -> int | str:
 
 
 class Launch(Strict):
-    """One kernel launch. Sizes are integers or integer arithmetic over the task's axes."""
+    """Launch of one kernel. Sizes are integers or integer arithmetic over the task's axes."""
 
     kernel: _Name = Field(description='name of an extern "C" __global__ function')
     grid: tuple[_Size, ...] = Field(min_length=1, max_length=3, description="blocks; no launch where one is 0")
@@ -40,7 +40,7 @@ class Launch(Strict):
         return _checked(size)
 
     def unknown(self, known: Collection[str], axes: Collection[str]) -> str | None:
-        """The first name that is neither an argument that is known nor, in a size, an axis; None if there is none."""
+        """Return the first name that is neither a known argument nor, in a size, an axis; None if there is none."""
         strangers = [name for name in self.arguments if name not in known]
         sizes = (*self.grid, *self.block, self.shared_bytes)
         strangers += sorted({name for size in sizes for name in arithmetic.names(size)} - set(axes))

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 Ending = Literal["returned", "raised", "crashed", "timed_out"]
 Way = Literal["turn", "word", "wall"]
-"""Ends of a call on a CUDA device, see isolation.gate; "wall": by the host's clock, launches included."""
+"""Way to tell the end of a call on a CUDA device, see isolation.gate. "wall": the host's clock, launches included."""
 
 
 @dataclass(frozen=True)
 class Repetition:
     """Difference of the answers to two calls on equal inputs: in how many `elements` of an output, and how far.
 
-    `ratio` is the distance in units of the limits that the first answer was held to, single units in the last place
+    `ratio` is the distance in units of the limits that the first answer was held to; single units in the last place are
     left out. `may_differ`: the task is declared nondeterministic.
     """
 
@@ -35,10 +35,10 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Window:
-    """A part of a call that is off the clock, in ns: how long it was, and the processor time of the worker's processes.
+    """Part of a call that is off the clock, in ns: its length, and the processor time of the worker's processes.
 
     Where the time of one of them is in no account, `used_ns` is all of `took_ns`. It is None, not known, where a call
-    had less processor time than time on the clock: it has waited, and nobody knows what is left for the window.
+    had less processor time than time on the clock: the call has waited, and the rest for the window is unknown.
     `may_miss`: something took a process id meanwhile. It may have been a process that came and went unseen, with all
     that it has used.
     """
@@ -50,30 +50,29 @@ class Window:
 
 @dataclass(frozen=True)
 class Observation:
-    """One call of a submission or a baseline.
+    """Observation of one call of a submission or a baseline.
 
     `outputs` are private copies, taken while the worker was stopped. A missing output is explained in `problems`, for
     example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it. `wake_ns` is
-    the time from inputs in place to a worker that waits for GO, `peer_wake_ns` the same of the baseline's latest call,
-    less what that waited for a processor where this one's waiting is known, too.
-    `handing_ns` went into writing the arguments to shared memory, `draining_ns` into copying and comparing what was
-    left there, both while the worker was stopped. `reports` is what the emulator's checker said, `defects` the same
-    with its lines looked up. `repetition` compares its answer with that of an earlier call on equal inputs.
+    the time from inputs in place to a worker that waits for GO. `peer_wake_ns` is the same of the baseline's latest
+    call, less its wait for a processor where this one's wait is known, too. `handing_ns` went into writing the
+    arguments to shared memory, `draining_ns` into copying and comparing the results, both while the worker was stopped.
+    `reports` are the words of the emulator's checker, `defects` the same with its lines looked up. `repetition`
+    compares its answer with that of an earlier call on equal inputs.
 
-    Off the clock are three windows: `preparation`, in which the worker knows shapes and addresses, `rehearsal`, where
-    that comes before the inputs, and `outside`, from inputs in place to its stop behind DONE, less what was on the
-    clock. `waited_ns` is how much of `wake_ns` the worker stood in a run queue behind foreign processes; None where
-    unknown.
-    `threads_before` and `threads_after` count the tree's threads while it was stopped.
+    Three windows are off the clock: `preparation`, in which the worker knows shapes and addresses, `rehearsal`, where
+    that comes before the inputs, and `outside`, from inputs in place to its stop behind DONE, less the time on the
+    clock. `waited_ns` is the part of `wake_ns` for which the worker stood in a run queue behind foreign processes; None
+    where unknown. `threads_before` and `threads_after` count the tree's threads while it was stopped.
 
-    On a CUDA device (see isolation.gate) `elapsed_ns` is by the judge's own context, and `clock` says how: "gate", from
-    the last of the inputs to the judge's next turn, or to the end word; "wall", launches included; None where the time
-    is no sample, as the host had to wait for the device, or outputs were not complete. `delays_ns` are what the judge's
-    own work before the call took, on the device and on the host. `is_late`: an output changed after the call was over.
-    `is_copied`: a result that lay in no memory of the judge's was copied there, on the clock.
-    `taking_excess_ns`: by how much too long it took after an end word to copy pieces of the outputs.
-    `reused`: answers of a burst that lie where a later one's does, see isolation.use.
-    `event_ns`: what two events in a trusted worker show of its kernel, where they were asked for.
+    On a CUDA device (see isolation.gate) `elapsed_ns` is by the judge's own context, and `clock` says how. "gate": from
+    the last of the inputs to the judge's next turn, or to the end word. "wall": launches included. None: the time is no
+    sample, as the host had to wait for the device, or outputs were not complete. `delays_ns` are the times that the
+    judge's own work before the call took, on the device and on the host. `is_late`: an output changed after the call
+    was over. `is_copied`: a result outside the judge's memory was copied there, on the clock. `taking_excess_ns`:
+    excess time of copying pieces of the outputs after an end word. `reused`: answers of a burst that lie where a later
+    one's does, see isolation.use. `event_ns`: time of its kernel between two events in a trusted worker, where they
+    were asked for.
     """
 
     case: Case
@@ -109,7 +108,7 @@ class Observation:
 
     @property
     def waking_ns(self) -> int:
-        """From waking the worker to READY, without what foreign processes made it wait."""
+        """Time from waking the worker to READY, without its wait for foreign processes."""
         return max(0, self.wake_ns - (self.waited_ns or 0))
 
     @property

@@ -1,4 +1,4 @@
-"""One evaluation, as one line of a store: enough to re-score it, to repeat it and to dispute it."""
+"""Record of one evaluation, as one line of a store: enough to score it again, to repeat it and to dispute it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ SCHEMA_VERSION = 1
 MAX_RECORD_BYTES = 256 * 1024
 MAX_FOREIGN_LOAD = 0.05
 MAX_REPEATED_SHARE = 0.2
-"""Of a record's sessions: a session that is repeated is drawn again, perhaps because its submission saw to that."""
+"""Limit on repeated sessions, as a share of a record's sessions.
+
+A session that is repeated is drawn again, perhaps because its submission saw to that.
+"""
 LOST_BASELINE = "baselines"
-"""Guard of the finding that a baseline failed: who is compared with the others may have made it fail."""
+"""Guard of the finding that a baseline failed. The submission that is compared with the others may have caused it."""
 OUT_OF_TIME = "slowness"
 """Guard of the finding that a submission is so slow that not all of its sessions were held."""
 REPLACED_BASELINE = "eager"
@@ -30,15 +33,18 @@ REPLACED_BASELINE = "eager"
 ERRING_BASELINE = "accuracy"
 """Guard of the finding that a baseline errs by more than the rule allows. It is compared with all the same."""
 COPIED_RESULTS = "copies"
-"""Guard of the finding that results of the submission were copied on the clock, for which it is slower than it is."""
+"""Guard of the finding that results of the submission were copied on the clock.
+
+Such a submission is faster than its times.
+"""
 REQUIRED_LAYERS = frozenset({"own process", "no new privileges", "seccomp"})
 FILE_LAYERS = frozenset({"landlock", "private root"})
-"""One of these must be in force besides: what keeps a submission from the files of others."""
+"""Layers of which one must be in force besides. They keep a submission from the files of others."""
 _MAX_NS = 2**32 - 1  # samples above 4.29 s are stored as this; no timed binding comes near
 
 
 class Status(StrEnum):
-    """Exactly one per record: the first failure in the order build, checks, guards, timing."""
+    """Status of a record, exactly one: the first failure in the order build, checks, guards, timing."""
 
     PASSED = "passed"
     INCORRECT = "incorrect"
@@ -55,18 +61,18 @@ Execution = Literal["native", "interpreted", "emulated"]
 StopReason = Literal["precision", "rounds", "time", "slowness"]
 CaseStatus = Literal["passed", "incorrect", "crashed", "timed_out", "not_checked"]
 LEAST_SEARCHED: Mapping[Tier, int] = {"quick": 0, "full": 30, "final": 150}
-"""Examples of the search, without which no rank: half of what is allowed, so that nobody gains by sleeping through it.
+"""Least number of the search's examples for a rank: half of what is allowed, so that slowness gains nothing.
 
-A kernel that passes is given so many however slow it is; where time does not end the search they are at least 47 and
+A kernel that passes is given so many however slow it is. Where time does not end the search they are at least 47 and
 230, for any task and calling convention: some draws repeat an earlier case, or are none of the task's.
 """
 Metrics = tuple[float, ...]
 
 
 class CaseResult(Strict):
-    """A judged case. `errors` and `limits` are those of the output that came closest to its limit.
+    """Judged case. `errors` and `limits` are those of the output that came closest to its limit.
 
-    Three of each by the rule: of the whole, of the worst row, of the worst element; one of each in the other modes.
+    By the rule there are three of each: of the whole, of the worst row, of the worst element. The other modes have one.
     """
 
     axes: dict[str, int]
@@ -93,14 +99,19 @@ class CaseResult(Strict):
 
 
 WIDE = "float32_inside"
-"""A task's name for its operator with wider sums. On a GPU PyTorch adds some halves as halves, which is refused."""
+"""Name that a task gives to its operator with wider sums.
+
+On a GPU PyTorch adds some halves as halves, which is refused.
+"""
 CANDIDATE, EAGER, CONTROL = "candidate", "eager", "control"
-"""Names in samples: the submission, PyTorch as it comes, and a second worker of that. How far the last two, which are
-equal, differ is what the method can tell apart."""
+"""Names in samples: the submission, PyTorch as it comes, and a second worker of that.
+
+The last two are equal, so that their difference shows what the method can tell apart.
+"""
 REFERENCE, OPERATOR = "reference", "functional"
-"""The task's own decomposition, where PyTorch has an operator that is `eager`; and what a task calls that operator."""
+"""Names of the task's own decomposition, where PyTorch has an operator that is `eager`, and of that operator."""
 _BEFORE = {EAGER: REFERENCE, OPERATOR: EAGER}
-"""Names of now by those in records from before, in which the decomposition was `eager` in any case."""
+"""Current names by those in older records, in which the decomposition was `eager` in any case."""
 
 
 class Session(Strict):
@@ -129,12 +140,12 @@ class Session(Strict):
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nobody and nothing else influenced its samples."""
+        """True if nothing else influenced its samples."""
         return self.foreign_load <= MAX_FOREIGN_LOAD and not self.disturbance
 
 
 class Timing(Strict):
-    """All sessions of one timed binding and dtype."""
+    """Sessions of one timed binding and dtype, all together."""
 
     axes: dict[str, int]
     dtype: FloatDType
@@ -143,9 +154,9 @@ class Timing(Strict):
 
     @property
     def named(self) -> tuple[dict[str, Base64], ...]:
-        """Samples of each session by the names of now: `eager` is what a user of PyTorch writes.
+        """Samples of each session by their current names: `eager` is the code that a user of PyTorch writes.
 
-        Raises ValueError where names of now and of before are mixed.
+        Raises ValueError where current and older names are mixed.
         """
         if self.controlled == EAGER:
             return tuple(session.samples for session in self.sessions)
@@ -155,12 +166,12 @@ class Timing(Strict):
 
     @property
     def controlled(self) -> str:
-        """The contestant, by its name of now, that the control is a second worker of."""
+        """Contestant, by its current name, of which the control is a second worker."""
         return REFERENCE if any(OPERATOR in session.samples for session in self.sessions) else EAGER
 
 
 class Search(Strict):
-    """What hypothesis tried beyond the drawn cases."""
+    """Search by hypothesis beyond the drawn cases."""
 
     examples: int = Field(description="calls that looked for a failure, those that shrank one included")
     covered: dict[str, int] = Field(description="dtype, layout or distribution -> examples that had it")
@@ -168,7 +179,7 @@ class Search(Strict):
 
 
 class Seconds(Strict):
-    """Wall time of each stage; `harness` is what is left when the kernels' and the judge's own work is taken off."""
+    """Wall time of each stage. `harness` is the rest without the work of the kernels and the judge."""
 
     start: float = 0.0
     build: float = 0.0
@@ -186,17 +197,17 @@ class Seconds(Strict):
 
 
 class Signature(Strict):
-    """Who vouches for a record's digest (see signing). Text as it came: a wrong one vouches for nothing."""
+    """Signature of a record's digest (see signing). Its text is kept as it came: a wrong one vouches for nothing."""
 
     key: str = Field(description="public Ed25519 key, 64 hex digits")
     value: str = Field(description="128 hex digits")
 
 
 class RunRecord(Strict):
-    """One line of a store. Everything that can be derived from samples is derived on read.
+    """Record of one evaluation, one line of a store. Everything that can be derived from samples is derived on read.
 
-    The digest leaves out what equals its default, so that an optional key can be added. A default that has been
-    published stays what it is, and no required key gets one.
+    The digest leaves out values that equal their default, so that an optional key can be added. A default that has been
+    published stays as it is, and no required key gets one.
     """
 
     schema_version: Literal[1] = 1
@@ -244,7 +255,7 @@ class RunRecord(Strict):
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:
-        """How many judged cases had each dtype, layout, distribution and probe, in order of their names.
+        """Number of judged cases with each dtype, layout, distribution and probe, in order of their names.
 
         A probe overrides the distribution. Cases of the search are counted in `search`.
         """
@@ -259,14 +270,15 @@ class RunRecord(Strict):
 
     @property
     def is_contender(self) -> bool:
-        """Whether it was run in order to be ranked: secret seed, native, beyond tier quick."""
+        """True if it was run in order to be ranked: secret seed, native, beyond tier quick."""
         return not self.replay and self.execution == "native" and self.tier != "quick"
 
     @property
     def is_rankable(self) -> bool:
-        """Whether it may be ranked: a contender that passed, searched, all baselines, sandboxed, on a quiet machine.
+        """True if it may be ranked: a contender that passed in a sandbox on a quiet machine.
 
-        The task must be one: an imported one may have been refused by its audit.
+        Its search must have tried enough examples, and no baseline may have failed. Its task must not be an imported
+        one that the audit refused.
         """
         return (
             self.is_contender
@@ -283,18 +295,18 @@ class RunRecord(Strict):
 
     @property
     def is_out_of_time(self) -> bool:
-        """Whether it is so slow that not all of its sessions were held."""
+        """True if it is so slow that not all of its sessions were held."""
         return any(finding.guard == OUT_OF_TIME for finding in self.findings)
 
     @property
     def is_discarded(self) -> bool:
-        """Whether a contender came to nothing, and nobody is blamed, although its submission may have seen to that."""
+        """True if a contender came to nothing without blame, although its submission may have caused that."""
         passed_in_vain = self.status is Status.PASSED and bool(self.disturbance)
         return self.is_contender and (self.status is Status.HARNESS_ERROR or passed_in_vain)
 
     @property
     def disturbance(self) -> str:
-        """Why its times must not be ranked, whoever caused it; empty where nothing disturbed them."""
+        """Reason why its times must not be ranked, whatever the cause; empty where nothing disturbed them."""
         sessions = [session for timing in self.timings for session in timing.sessions]
         if any(finding.guard == LOST_BASELINE for finding in self.findings):
             return "a baseline failed"
@@ -310,13 +322,13 @@ class RunRecord(Strict):
 
 
 def encode_samples(nanoseconds: Iterable[int]) -> str:
-    """Base64 of little-endian uint32."""
+    """Encode nanoseconds as base64 of little-endian uint32; values beyond its range become its largest."""
     clipped = [min(value, _MAX_NS) for value in nanoseconds]
     return base64.b64encode(struct.pack(f"<{len(clipped)}I", *clipped)).decode()
 
 
 def decode_samples(text: str) -> list[int]:
-    """The inverse of `encode_samples`. Raises ValueError for anything else."""
+    """Decode the text of `encode_samples`. Raises ValueError for anything else."""
     data = base64.b64decode(text, validate=True)
     if len(text) != 4 * math.ceil(len(data) / 3):  # Python forgives what stands behind whole groups of four characters
         raise ValueError(f"{len(text)} characters are no base64 of {len(data)} bytes")

@@ -33,7 +33,10 @@ SUFFIXES: dict[Language, tuple[str, ...]] = {
     "cpp": _CPP_SUFFIXES,
     "cuda": (".cu", *_CPP_SUFFIXES),
 }
-"""Of an entry point's file. Others are no source to a compiler, but an object, an archive or a linker's script."""
+"""Suffixes of an entry point's file.
+
+To a compiler other files are no source, but an object, an archive or a linker's script.
+"""
 # Flags that change how code is generated and nothing else: no paths, no plugins, no linker or preprocessor input.
 _FLAG = re.compile(
     r"-O[0-3]|-Ofast|-ffast-math|-fno-math-errno|-fno-trapping-math|-funroll-loops|-fopenmp|-ftree-vectorize"
@@ -45,20 +48,23 @@ MAX_FILE_BYTES = 1024 * 1024
 MAX_FILES = 64
 MAX_NAME = 100
 _MAX_NAME_BYTES = 255
-"""No file system takes longer ones."""
+"""Length of the longest name that a file system takes."""
 _NAME_FOR_COMPILERS = re.compile(r"[\w.+][\w.+-]*")
-"""Compilers hand names of files on to a shell, which would take some for commands, or for options."""
+"""Names of files that are safe for compilers.
+
+Compilers hand names on to a shell, which would take some for commands, or for options.
+"""
 MAX_DEPTH = 8
 
 
 def usual_symbol(task_name: str, language: str) -> str:
-    """Name of an entry point where nobody has given another: the task's own, unless a compiler knows it already."""
+    """Return the default name of an entry point: the task's own, unless a compiler knows it already."""
     name = task_name.rpartition("/")[2]
     return f"{name}_kernel" if is_taken(name, language) else name
 
 
 class SubmissionFile(Strict):
-    """The keys of a `submission.yaml`."""
+    """Content of a `submission.yaml`, with one field for each of its keys."""
 
     task: TaskName
     language: Language
@@ -124,7 +130,10 @@ class SubmissionFile(Strict):
 
     @model_validator(mode="after")
     def _names_are_free(self) -> Self:
-        """Names of Python's, and those that an extension of abi torch gives to its functions, are no compiler's."""
+        """Check that the names of compiled functions are not taken by the language.
+
+        Names in Python, and the names that an extension of abi torch gives to its functions, are not a compiler's.
+        """
         names = {f"launches.{number}.kernel": launch.kernel for number, launch in enumerate(self.launches)}
         if self.abi in (None, "c"):
             names["entry_point"] = self.entry_point.partition("::")[2]
@@ -152,7 +161,7 @@ def _is_short(name: str) -> bool:
 
 
 class Submission(Strict):
-    """Frozen source text and how to call it. Never holds a live function."""
+    """Frozen source text and how to call it. It never holds a live function."""
 
     name: str
     file: SubmissionFile
@@ -175,7 +184,7 @@ class Submission(Strict):
 
     @property
     def abi(self) -> Abi:
-        """The calling convention, with the language's default filled in."""
+        """Calling convention, with the language's default filled in."""
         return self.file.abi or ("destination" if self.file.language in ("python", "triton") else "c")
 
     @property
@@ -190,7 +199,7 @@ class Submission(Strict):
 
     @property
     def digest(self) -> str:
-        """sha256 over what is executed and how; the directory's name and the author do not count."""
+        """Digest (sha256) of the code that is executed, and how; the directory's name and the author do not count."""
         told = {
             "author",
             *(() if self.file.launches else ("launches", "scratch")),

@@ -1,4 +1,4 @@
-"""Names that compiled code cannot give to something of its own: words of C++, and what its headers declare."""
+"""Names that compiled code cannot give to something of its own: words of C++, and names that its headers declare."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ _TAKEN: dict[str, frozenset[str]] = {
 
 
 def is_taken(name: str, language: str) -> bool:
-    """Tell if a compiler of `language` knows `name` already: nothing with the linkage of C can have it."""
+    """Tell if a compiler of `language` knows `name` already. Nothing with the linkage of C can have such a name."""
     return name in _TAKEN.get(language, ())
 
 
 def objection(name: str, language: str) -> str | None:
-    """What is wrong with a kernel that is called `name`, and another name for it; None if nothing is."""
+    """Return the objection to a kernel that is called `name`, with another name for it; None if there is none."""
     if not is_taken(name, language):
         return None
     return f"{name!r} is a name of C, C++ or CUDA already; rename it to {name}_kernel"

@@ -1,4 +1,4 @@
-"""What must be computed, and on which inputs: the content of a `task.yaml`."""
+"""Task: the op that must be computed, and its inputs. The content of a `task.yaml`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Precision = Literal["ieee", "tf32_ok", "half_fp32acc", "any_halfacc", "fp8"]
 DeviceKind = Literal["cpu", "cuda"]
 
 TIMED_DISTRIBUTIONS: tuple[Distribution, ...] = ("normal", "uniform", "lognormal", "needles", "uneven")
-"""Finite, of normal range, and dense: what a timed call may be fed."""
+"""Distributions of inputs for timed calls: finite, of normal range, and dense."""
 
 _WORDS = """
 and asm auto bool break case catch char class compl concept const continue default delete do double else enum explicit
@@ -43,7 +43,7 @@ public register requires return short signed sizeof static struct switch templat
 typename union unsigned using virtual void volatile while xor
 """
 KEYWORDS = frozenset(_WORDS.split())
-"""Of C++, as far as they are names."""
+"""Keywords of C++, as far as they are names."""
 
 LAW_INPUTS: Mapping[str, tuple[str, ...]] = {"dropout": ("x", "p", "seed"), "categorical": ("logits", "seed")}
 """Names of the inputs that an output of a random op depends on."""
@@ -65,7 +65,7 @@ ITEMSIZE: Mapping[str, int] = {
 
 
 class Axis(Strict):
-    """One named dimension: a closed set `values`, or every multiple of `multiple_of` in [low, high]."""
+    """Dimension with a name: a closed set `values`, or every multiple of `multiple_of` in [low, high]."""
 
     values: tuple[Annotated[int, Field(ge=0)], ...] | None = Field(default=None, min_length=1)
     low: int = Field(default=1, ge=0)
@@ -85,11 +85,11 @@ class Axis(Strict):
         return range(first, self.high + 1, self.multiple_of)
 
     def admits(self, size: int) -> bool:
-        """Whether `size` is a value that this axis can take."""
+        """Tell if `size` is a value that this axis can take."""
         return size in self.sizes()
 
     def sizes(self) -> range | tuple[int, ...]:
-        """Every value that this axis can take, in order."""
+        """Return every value that this axis can take, in order."""
         return self._range() if self.values is None else self.values
 
 
@@ -105,7 +105,7 @@ REAL_STRUCTURES: tuple[Structure, ...] = ("ones", "near_one", "zeros", "negative
 
 
 class Input(Strict):
-    """One argument of the reference, in call order."""
+    """Argument of the reference, in call order."""
 
     shape: tuple[Expression, ...] = ()
     dtype: DType | Literal["T"] = Field(default="T", description="T is the task's dtype variable")
@@ -196,7 +196,7 @@ class Input(Strict):
 
 
 class Output(Strict):
-    """One result of the reference, in order."""
+    """Result of the reference, in order of the results."""
 
     shape: tuple[Expression, ...] = ()
     dtype: DType | Literal["T"] = "T"
@@ -237,7 +237,7 @@ class Output(Strict):
 
 
 class Property(Strict):
-    """What the op does to related inputs; holds without a reference, so also where float64 is too expensive.
+    """Property of outputs on related inputs. It needs no reference, so it also holds where float64 is too expensive.
 
     homogeneous: inputs times 2**j give outputs times 2**(j * degree), bit for bit but in float16. additive: on
     integers, the outputs of two values of an input add up, bit for bit. shift_invariant: a constant added to each row
@@ -266,11 +266,11 @@ class Property(Strict):
 
 
 _CONTESTANTS = frozenset({"candidate", "control", "eager", "reference", "compile"})
-"""Names in samples that no task gives."""
+"""Names in samples that no task gives to its baselines."""
 
 
 class Cost(Strict):
-    """Work of the op, over axes and `itemsize`: what a call costs, and what no implementation can avoid.
+    """Work of the op, over axes and `itemsize`: the cost of a call, and the part that no implementation can avoid.
 
     `least_flops` bounds every claim where some algorithm needs fewer operations than the definition.
     """
@@ -357,7 +357,7 @@ class Task(Strict):
         return self
 
     def _check_references(self) -> None:
-        """Probes, properties and comparisons name inputs and axes that exist."""
+        """Check that probes, properties and comparisons name inputs and axes that exist. Raises ValueError."""
         named_inputs = [(f"probes.{probe}", name) for probe, values in self.probes.items() for name in values]
         named_inputs += [(f"properties.{item.kind}", name) for item in self.properties for name in item.inputs]
         for key in ("indexes", "exponentials_of"):
@@ -410,7 +410,7 @@ class Task(Strict):
         return any(output.compare == "random" for output in self.outputs.values())
 
     def misfit(self, axes: Mapping[str, int]) -> str | None:
-        """Why `axes` is not a case of this task, or None when it is one."""
+        """Return the reason why `axes` is not a case of this task, or None when it is one."""
         if set(axes) != set(self.axes):
             return f"binds {', '.join(axes) or 'nothing'}; the axes are {', '.join(self.axes)}"
         for name, size in axes.items():
@@ -420,11 +420,11 @@ class Task(Strict):
         return f"breaks the constraint {broken[0]!r}" if broken else None
 
     def dtype_of(self, tensor: Input | Output, dtype: str) -> str:
-        """The dtype of an input or output when the task's dtype variable is `dtype`."""
+        """Return the dtype of an input or output when the task's dtype variable is `dtype`."""
         return dtype if tensor.dtype == "T" else tensor.dtype
 
     def comparison_of(self, output: Output) -> Comparison:
-        """How `output` is compared."""
+        """Return the way in which `output` is compared, with the default filled in."""
         dtype = self.dtypes[0] if output.dtype == "T" else output.dtype
         return output.compare or ("rule" if dtype.startswith(("float", "bfloat")) else "exact")
 
@@ -435,5 +435,5 @@ class Task(Strict):
 
 
 def shape_of(tensor: Input | Output, axes: Mapping[str, int]) -> tuple[int, ...]:
-    """The sizes of `tensor` with `axes` bound."""
+    """Return the sizes of `tensor` with `axes` bound."""
     return tuple(arithmetic.evaluate(size, axes) for size in tensor.shape)

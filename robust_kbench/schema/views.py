@@ -1,7 +1,7 @@
-"""What a model holds, read three times as fast as the model itself: for who reads thousands of lines.
+"""Views of models, read three times as fast as the model itself, for readers of thousands of lines.
 
 Each struct of msgspec is made from the model, so that nothing is said twice: it has the same fields, limits and
-properties, and refuses the same lines. What is base64 it holds as bytes, and refuses what is none, as a model does not.
+properties, and refuses the same lines. A view holds base64 as bytes and refuses broken base64, which a model does not.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Model = TypeVar("Model", bound=Strict)
 
 
 def reader(model: type[Model]) -> Callable[[bytes], Model]:
-    """A function from JSON to something with all fields and properties of `model`, and none of its other methods.
+    """Return a function from JSON to an object with all fields and properties of `model`, but no other methods.
 
-    It raises msgspec.MsgspecError for whatever `model` would not accept, and where base64 is broken. Raises TypeError
-    where `model` has something that is not known here.
+    The function raises msgspec.MsgspecError for all that `model` would not accept, and for broken base64. `reader`
+    itself raises TypeError where `model` has something that is not known here.
     """
     return cast("Callable[[bytes], Model]", msgspec.json.Decoder(_struct(model)).decode)
 
@@ -52,7 +52,7 @@ def _field(name: str, field: FieldInfo) -> tuple[str, Any, Any]:
 
 
 def _type(annotation: Any) -> Any:
-    """The same in msgspec's terms: they differ in models, and in what is base64."""
+    """Return the annotation in msgspec's terms, which differ for models and for base64."""
     if annotation == Base64:
         return bytes
     if annotation in _AS_THEY_ARE or annotation is Ellipsis or get_origin(annotation) is Literal:

@@ -1,7 +1,7 @@
-"""Look beyond the drawn cases, and for the smallest case that fails.
+"""Search for failures beyond the drawn cases, and for the smallest case that fails.
 
 Hypothesis draws sizes, dtype, layout and distribution, never elements of tensors: an example is a `Case`, and running
-it is one call in the worker. What fails, a drawn case included, is shrunk: first to the simplest probe, dtype, layout
+it is one call in the worker. A failing case, also a drawn one, is shrunk: first to the simplest probe, dtype, layout
 and distribution, then to the smallest sizes, as long as it fails in the same way. Nothing runs twice.
 """
 
@@ -26,10 +26,10 @@ SHRINK_RUNS = 60
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is tried.
+    """Effort of a search, in examples and in seconds.
 
-    `examples`: at most so many cases beyond the drawn ones, when all of those have passed. `seconds`: for looking, and
-    as much again for shrinking. `least`: so many are looked at however long they take; each call has its own limit.
+    `examples`: at most so many cases beyond the drawn ones, when all drawn ones have passed. `seconds`: for looking,
+    and as much again for shrinking. `least`: so many are looked at however long they take; each call has its own limit.
     """
 
     examples: int
@@ -46,7 +46,7 @@ _SLOW = Effort(12, 20.0)
 
 
 def effort(tier: Tier, execution: Execution) -> Effort:
-    """That of the tier; less where a call takes a second instead of a millisecond."""
+    """Return the effort of the tier, and less where a call takes a second instead of a millisecond."""
     return EFFORTS[tier] if execution == "native" or tier == "quick" else _SLOW
 
 
@@ -60,10 +60,10 @@ def search(
     progress: Progress = silent,
     at_once: int = 1,
 ) -> Search | None:
-    """The smallest failing case, from what has `failed` already or else from more cases.
+    """Find the smallest failing case, from the results in `failed` or else from more cases.
 
-    `run` judges one case; as long as nothing has failed, so many threads may call it `at_once`. None when nothing has
-    failed and no example is to be tried.
+    `run` judges one case; as long as nothing has failed, `at_once` threads may call it. None when nothing has failed
+    and no example is to be tried.
     """
     trials = Trials(run, progress)
     start = min(failed, key=_severity, default=None)
@@ -81,5 +81,5 @@ def search(
 
 
 def _severity(result: CaseResult) -> tuple[int, int]:
-    """Crashes first, as they decide the verdict; small cases first, as they run fast."""
+    """Return a sort key: crashes first, as they decide the verdict; small cases first, as they run fast."""
     return FAILURES.index(result.status), math.prod(result.axes.values())

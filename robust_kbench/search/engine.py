@@ -1,4 +1,4 @@
-"""What is needed of hypothesis, with its habits of a test runner switched off."""
+"""Function of hypothesis that the search needs, with its habits of a test runner switched off."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def find(
     examples: int,
     phases: Sequence[Phase],
 ) -> Item | None:
-    """An example that meets `condition`, the simplest one if `phases` include shrinking; None if none was found.
+    """Return an example that meets `condition`, the simplest one if `phases` include shrinking; None if none was found.
 
-    No database, no deadline. The files that hypothesis keeps below the current folder are thrown away.
+    There is no database and no deadline. Files that hypothesis keeps, by default below the current folder, are thrown
+    away.
     """
     limits = settings(
         max_examples=examples, phases=phases, database=None, deadline=None, derandomize=False, verbosity=Verbosity.quiet

@@ -1,4 +1,4 @@
-"""From a failing case to the simplest one that fails in the same way."""
+"""Shrinking of a failing case to the simplest one that fails in the same way."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ Item = TypeVar("Item")
 
 
 def shrink(space: Space, seed: int, trials: Trials, failing: CaseResult, examples: int) -> CaseResult:
-    """The simplest case, as far as the allowance of `trials` goes, that fails as `failing` does; itself if none does.
+    """Return the simplest case that fails as `failing` does, or `failing` itself if none does.
 
-    A NaN that becomes a small error, or another property, would lead its reader astray. Its values keep their seed.
+    The search goes as far as the allowance of `trials`. A case that fails in another way, with a small error instead of
+    a NaN or by another property, would lead its reader astray. The values keep their seed.
     """
     options = _simpler(space, failing)
 
@@ -50,9 +51,9 @@ def _end(result: CaseResult) -> tuple[str, str]:
 
 
 def _simpler(space: Space, failing: CaseResult) -> list[list[Any]]:
-    """For each part of a case, in the order in which they are simplified, what is at most as complex as in `failing`.
+    """List for each part of a case the options that are at most as complex as in `failing`.
 
-    The simplest comes first and that of `failing` last.
+    The parts are in the order in which they are simplified. The simplest option comes first and that of `failing` last.
     """
     return [
         [None, failing.probe] if failing.probe else [None],
@@ -72,7 +73,7 @@ def _smaller(sizes: Sequence[int], own: int) -> Sequence[int]:
 
 
 def _up_to(count: int) -> st.SearchStrategy[int]:
-    """Integers below `count` that shrink to the smallest, and that are the last of them most often.
+    """Return a strategy of integers below `count` that shrink to the smallest, and are the last one most often.
 
     A search that starts from a known failure has to draw that first.
     """

@@ -13,12 +13,12 @@ from robust_kbench.schema.case import Case
 from robust_kbench.schema.record import CaseResult
 
 FAILURES = ("crashed", "timed_out", "incorrect")
-"""How an example fails, the status that decides a verdict first."""
+"""Statuses of a failing example, in the order in which they decide a verdict."""
 Run = Callable[[Case], CaseResult]
 
 
 class Trials:
-    """What `run` has said about each case so far."""
+    """Results that `run` has given for each case so far."""
 
     def __init__(self, run: Run, progress: Progress = silent) -> None:
         self._run, self._progress = run, progress
@@ -31,11 +31,11 @@ class Trials:
 
     @property
     def count(self) -> int:
-        """Calls so far."""
+        """Number of calls of `run` so far."""
         return len(self._ran)
 
     def allow(self, runs: int, seconds: float, least: int = 0) -> None:
-        """From now on, at most so many calls, the last of which starts within so many seconds.
+        """Allow at most so many calls from now on, the last of which starts within so many seconds.
 
         The first `least` of them start however long they take, so that a kernel cannot escape by being slow.
         """
@@ -43,11 +43,11 @@ class Trials:
         self._deadline = time.monotonic() + seconds
 
     def know(self, result: CaseResult) -> None:
-        """Take a result from elsewhere."""
+        """Note the result of a case that was judged elsewhere."""
         self._known[_key(result)] = result
 
     def result(self, case: Case) -> CaseResult | None:
-        """None when the case is unknown and the allowance is used up."""
+        """Return the result of a case; None when it is unknown and the allowance is used up."""
         key = _key(case)
         with self._lock:
             if key in self._known:
@@ -64,7 +64,7 @@ class Trials:
         return result
 
     def results(self, cases: Sequence[Case], at_once: int) -> list[CaseResult | None]:
-        """Results of several cases, which so many threads judge until one of them fails."""
+        """Return results of several cases, which `at_once` threads judge until one of them fails."""
 
         def result(case: Case) -> CaseResult | None:
             return None if self._has_failed else self.result(case)
@@ -73,7 +73,7 @@ class Trials:
             return list(threads.map(result, cases))
 
     def covered(self) -> dict[str, int]:
-        """How many examples had each dtype, layout and distribution or probe."""
+        """Count the examples that had each dtype, layout and distribution or probe."""
         return dict(Counter(name for case in self._ran for name in (case.dtype, case.layout, _values(case))))
 
 

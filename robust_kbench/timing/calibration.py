@@ -1,8 +1,8 @@
-"""The constant in the judge's clock on a CUDA device: two changes of contexts beside the kernel, some 0.29 ms.
+"""Calibration of the judge's clock on a CUDA device: its constant is two changes of contexts, some 0.29 ms.
 
-It depends a little on how much a call writes. So it is taken from a trusted contestant's calls of the same case: what
-the judge's clock shows of them, less what two events show in that worker, in which no code but ours runs. Events in
-their turn show an empty kernel's launch beside a kernel; what they show of an empty kernel is known.
+The constant depends a little on how much a call writes. So it is taken from a trusted contestant's calls of the same
+case: the time by the judge's clock, less the time between two events in that worker, in which no code but ours runs.
+Events in their turn include an empty kernel's launch beside a kernel; their time for an empty kernel is known.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from robust_kbench.timing import statistics
 EMPTY_KERNEL_NS = 900
 """Time of the empty kernel on an H100, as CUPTI shows it (tools/gpu/constant.py)."""
 CLOCK_ERROR_NS = 3_000
-"""By how much times of short kernels were found to be wrong, in a worker in which Triton launches them."""
+"""Error that was found in times of short kernels, in a worker in which Triton launches them."""
 
 WORKERS_US = 1.0
-"""By how much the clock differs between workers; the mean of several sessions by less."""
+"""Difference of the clock between workers; for the mean of several sessions it is less."""
 RESOLVED = 10
-"""Times of less than so many times what the clock tells apart are not ranked."""
+"""Least ratio of a ranked time to the smallest difference that the clock tells apart."""
 _WAYS_NS = 8_000
 """Bound of the difference between calls that end by a word and by a turn, or that write much and nothing.
 
-Of both, 3 to 5 us were measured.
+For each of the two, 3 to 5 us were measured.
 """
 
 
 def resolution_us(sessions: int, single_us: float = WORKERS_US) -> float:
-    """What the mean of so many sessions tells apart, in us, if a single one tells `single_us` apart."""
+    """Return the resolution of the mean of so many sessions, in us, if a single one has `single_us`."""
     return single_us / math.sqrt(sessions)
 
 
@@ -43,18 +43,18 @@ def is_resolved(time_us: float, sessions: int, single_us: float = WORKERS_US) ->
 
 @dataclass
 class Calibration:
-    """Times of calls that are made for their sake, in ns."""
+    """Times in ns of calls that are made only for calibration."""
 
     empty: dict[Way, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """The judge's clock around an empty kernel."""
+    """Times of an empty kernel by the judge's clock."""
     nothing: dict[str, list[int]] = field(default_factory=dict)
-    """The same by contestant, in its worker before anything was loaded there."""
+    """Times of an empty kernel by contestant, in its worker before anything was loaded there."""
     empty_events: list[int] = field(default_factory=list)
-    """Two events around an empty kernel."""
+    """Times between two events around an empty kernel."""
     events: list[int] = field(default_factory=list)
-    """Two events around the trusted contestant's kernel."""
+    """Times between two events around the trusted contestant's kernel."""
     around_events: list[int] = field(default_factory=list)
-    """The judge's clock around the same calls."""
+    """Times of the same calls by the judge's clock."""
 
     def forget(self) -> None:
         """Forget the calls of the trusted contestant, as others or otherwise ended ones take their place."""
@@ -62,7 +62,7 @@ class Calibration:
         self.around_events.clear()
 
     def difference_ns(self, name: str, trusted: str) -> int:
-        """By how much the constant in calls of one worker exceeds that of another. It is a matter of the context.
+        """Return the excess of one worker's constant over that of another. It depends on the context.
 
         No code of a submission was in either worker when this was measured.
         """
@@ -70,11 +70,12 @@ class Calibration:
         return round(statistics.median(mine) - statistics.median(theirs)) if mine and theirs else 0
 
     def offset_ns(self, way: Way, trusted: Way, trusted_ns: list[int]) -> int:
-        """Offset to take off a time that was stopped in this `way`; `trusted_ns` are times of the trusted contestant.
+        """Return the offset to take off a time that was stopped in this `way`.
 
-        A candidate that disturbs the trusted contestant's calls lengthens them, and so would raise the offset. Pairs of
-        both clocks around the same calls bound it. So does an empty kernel's offset and the largest difference from it:
-        what the trusted contestant does outside its events is no part of the constant.
+        `trusted_ns` are times of the trusted contestant. A candidate that disturbs the trusted contestant's calls
+        lengthens them, and so would raise the offset. Pairs of both clocks around the same calls bound it. So does an
+        empty kernel's offset and the largest difference from it: time that the trusted contestant spends outside its
+        events is no part of the constant.
         """
         empty_ns = round(min(self.empty[way]) - EMPTY_KERNEL_NS) if self.empty[way] else 0
         if "wall" in (way, trusted) or not (self.events and self.empty_events and trusted_ns):
@@ -91,10 +92,10 @@ class Calibration:
         return min(empty_ns, offset_ns + _WAYS_NS)
 
     def resolution_ns(self, way: Way) -> int:
-        """What a single session tells apart: by the gate, what workers differ by.
+        """Return the resolution of a single session: by the gate, the difference between workers.
 
-        The wall clock has the host's scheduling in it. There it is how much longer a usual empty call takes than the
-        shortest one, which is taken off.
+        The wall clock has the host's scheduling in it. There the resolution is how much longer a usual empty call takes
+        than the shortest one, which is taken off.
         """
         workers_ns = round(1e3 * WORKERS_US)
         if way != "wall" or not self.empty[way]:
@@ -102,12 +103,13 @@ class Calibration:
         return max(workers_ns, round(statistics.median(self.empty[way]) - min(self.empty[way])))
 
     def least_ns(self, way: Way) -> int:
-        """Shortest time to believe: no kernel is faster than an empty one, and no clock shows less than it tells apart.
+        """Return the shortest time to believe.
 
-        Else a few samples that are shorter than what is taken off would be speedups of a million.
+        No kernel is faster than an empty one, and no clock shows less than it tells apart. Without this bound a few
+        samples that are shorter than the offset would be speedups of a million.
         """
         return self.resolution_ns(way) if way == "wall" else EMPTY_KERNEL_NS
 
     def spread_ns(self) -> int | None:
-        """Median absolute deviation of single calls on equal terms; None where none was made."""
+        """Return the median absolute deviation of single calls on equal terms; None where none was made."""
         return round(spread_of(self.around_events)) if self.around_events else None

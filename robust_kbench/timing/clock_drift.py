@@ -1,8 +1,8 @@
 """Drift of the judge's clock on a CUDA device, which calls of nothing in a trusted worker show.
 
 Copies between host and device need no turn on the multiprocessors. Copies that a candidate leaves behind lengthen the
-changes of contexts in everybody's calls but its own: baselines look slower, and the calibration takes off too much. The
-same calls of nothing, made before anything was loaded, tell how long they take without it.
+changes of contexts in all calls but its own: baselines look slower, and the calibration takes off too much. The same
+calls of nothing, made before anything was loaded, tell how long they take without it.
 
 In nine of ten honest sessions on H100s and H200s the clock moved by up to 0.5 us. Copies of 4 bytes to the host moved
 it by 0.8 us, large ones by 7 to 40 us (tools/gpu/drift.py).
@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from robust_kbench.timing import statistics
 
 LEFT_BEHIND = "leaves work on the device between its calls, such as copies, which others' times suffer from"
-"""How the failure begins of a candidate to whom the drift is due."""
+"""Beginning of the failure of a candidate to which the drift is due."""
 UNSTEADY_CLOCK = "the device's clock has changed"
-"""How a disturbance begins that no session can be believed in."""
+"""Beginning of a disturbance for which no session can be believed."""
 UNCHARGED_NS = 500
-"""Drift up to which nobody is charged: honest sessions have as much."""
+"""Drift up to which no candidate is charged: honest sessions have as much."""
 MOST_OWN_NS = 3_000
 """Drift without a candidate, as contexts of baselines grow, up to which a session is believed."""
 _MOST_NS, _MOST_OF_A_QUARTER_NS = 1_500, 2_500
@@ -31,16 +31,16 @@ _BLATANT_NS = 5_000
 
 
 class ClockDrift:
-    """Times of calls of nothing, less what they take in the same worker before anything is loaded.
+    """Times of calls of nothing, less their times in the same worker before anything is loaded.
 
     They are looked at phase by phase: copies may be there only while the clock is calibrated.
     """
 
     def __init__(self, before_ns: Mapping[str, Sequence[int]]) -> None:
-        """`before_ns`: by the name of the worker's contestant."""
+        """Hold calls of nothing against `before_ns`: times before anything is loaded, by the worker's contestant."""
         self.before_ns = before_ns
         self.reference_ns = 0
-        """What the calls take longer than before even without the candidate."""
+        """Time by which the calls are longer than before even without the candidate."""
         self._phases: list[_Phase] = [_Phase()]
 
     def begin_phase(self) -> None:
@@ -48,7 +48,7 @@ class ClockDrift:
         self._phases.append(_Phase())
 
     def add(self, name: str, elapsed_ns: int | None) -> None:
-        """One more call; None where others had the device before it."""
+        """Add one more call; None where others had the device before it."""
         if elapsed_ns is None or not self.before_ns.get(name):
             self._phases[-1].missed += 1
         else:
@@ -66,12 +66,12 @@ class ClockDrift:
 
     @property
     def is_too_large(self) -> bool:
-        """Tell if times on this clock must not count."""
+        """True if times on this clock must not count."""
         return any(phase.is_too_large(self.reference_ns) for phase in self._phases)
 
     @property
     def is_blatant(self) -> bool:
-        """Tell if it is larger than a device drifts by itself now and then."""
+        """True if the drift is larger than a device drifts by itself now and then."""
         return any(phase.is_blatant(self.reference_ns) for phase in self._phases)
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class _Phase:
         return round(statistics.median(self.differences_ns)) if self.differences_ns else 0
 
     def is_too_large(self, reference_ns: int) -> bool:
-        """A quarter of the calls suffices: copies may come and go."""
+        """Tell if the phase drifts too far. A quarter of the calls suffices: copies may come and go."""
         median_ns, upper_ns = self.median_ns - reference_ns, self._upper_quartile_ns - reference_ns
         if self._misses_most or not self.differences_ns:
             return self._misses_most
@@ -100,7 +100,7 @@ class _Phase:
         return self._misses_most or self._upper_quartile_ns - reference_ns > _BLATANT_NS
 
     def described(self, reference_ns: int) -> str:
-        """Say what is wrong."""
+        """Describe the fault of the phase: calls that others held up, or calls that take longer."""
         if self._misses_most:
             return (
                 f"others have the device before {self.missed} of {self.missed + len(self.differences_ns)} empty calls"

@@ -1,4 +1,4 @@
-"""All sessions of all timed bindings of a submission, one machine-wide measurement at a time."""
+"""Measurement of a submission: all sessions of its timed bindings, one machine-wide measurement at a time."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ _REPEATS: dict[Tier, int] = {"quick": 0, "full": 6, "final": 6}
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 16.0  # before a loaded session is repeated: others that come mostly go soon
 _CONFIRMATIONS = 2  # sessions that may take the place of one in which the worker seemed to dawdle
 _MOST_SHARE, _BANK_FOOTPRINTS = 0.25, 12
-"""Share of a device's memory for streams of values, which take up to so many times what a call of the case does."""
+"""Share of a device's memory for streams of values, and their size as a multiple of a call of the case."""
 _DRAWING_THREADS, _MOST_DRAWN_BYTES = 16, 16 << 30
 _QUANTILE = 2.8  # Student's, of five sessions
 _CALL_TIMEOUT_S = 180.0  # a compiled baseline compiles during its first call
 
 Doubt = Callable[[Sequence[Observation]], bool]
-"""Whether what was seen in a session must be confirmed by another one."""
+"""Test of a session's calls: tells if they are so doubtful that another session must confirm them."""
 
 
 @dataclass
 class Measured:
-    """What timing has brought to light."""
+    """Results of timing: timings, judged cases, observations and findings."""
 
     timings: list[Timing] = field(default_factory=list)
     results: list[CaseResult] = field(default_factory=list)
@@ -86,8 +86,8 @@ def measure(
 ) -> Measured:
     """Measure every timed case. Stops at the first one on which the candidate fails.
 
-    `opening`: workers that are open already, and the arena; it is closed. `measured`: gets the results, and what there
-    is of them where an error is raised. `spots`: what is looked at beside the samples, if that has been drawn.
+    `opening`: workers that are open already, and the arena; it is closed. `measured`: gets the results, also the
+    partial ones where an error is raised. `spots`: checks beside the samples, if they have been drawn.
 
     On a CUDA device, where a context takes longer to create than a session lasts, cases are measured in turn by the
     same workers.
@@ -146,13 +146,13 @@ def measure(
 def schedule_spots(
     task: Task, contestants: Sequence[Contestant], cases: Sequence[Case], tier: Tier, device: Device
 ) -> spot_checks.Schedule:
-    """What `measure` looks at beside the samples."""
+    """Draw the checks that `measure` makes beside the samples."""
     is_dense = any(each.name == CANDIDATE and each.abi == "c" for each in contestants)
     return spot_checks.Schedule(task, cases, tier, plan_for(tier, device.kind).sharing, dense=is_dense)
 
 
 def _groups(task: Task, cases: Sequence[Case], device: Device) -> list[list[int]]:
-    """Numbers of the cases that are measured by the same workers: as many as there is room for streams of values."""
+    """Group the numbers of cases that the same workers measure: as many as there is room for streams of values."""
     if device.kind == "cpu":
         return [[number] for number in range(len(cases))]
     groups: list[list[int]] = [[]]
@@ -173,7 +173,7 @@ def _bank(task: Task, case: Case, device: Device) -> Bank:
 
 @dataclass
 class _Binding:
-    """A timed case, and what its sessions have shown so far; `session` makes the one of a turn."""
+    """Timed case with the results of its sessions so far; `session` makes the session of a turn."""
 
     case: Case
     plan: Plan
@@ -181,30 +181,30 @@ class _Binding:
     sessions: list[Session] = field(default_factory=list)
     logs: list[list[float]] = field(default_factory=list)
     times_us: list[float] = field(default_factory=list)
-    """The candidate's median in each session."""
+    """Candidate's median in each session, in us."""
     fastest_us: list[float] = field(default_factory=list)
-    """The fastest baseline's."""
+    """Fastest baseline's median in each session, in us."""
     resolutions_ns: list[int] = field(default_factory=list)
-    """What each session tells apart, on a CUDA device."""
+    """Resolution of each session's clock in ns, on a CUDA device."""
     clock: Clock = "judge"
     former: SessionResult | None = None
-    """The latest session."""
+    """Result of the latest session; None before the first."""
     begun: TimingSession | None = None
-    """A session that `next_session` will return."""
+    """Session that `next_session` will return, if it was begun ahead."""
 
     def begin(self) -> TimingSession:
-        """Make the session of the next turn before that."""
+        """Make the session of the next turn before that turn."""
         self.begun = self.next_session()
         return self.begun
 
     def next_session(self) -> TimingSession:
-        """The session of the next turn, or of the same one anew."""
+        """Return the session of the next turn, or of the same one anew."""
         begun, self.begun = self.begun, None
         return begun or self.session(len(self.sessions), self.former)
 
     @property
     def is_due(self) -> bool:
-        """Whether it needs one more session."""
+        """True if the binding needs one more session."""
         taken = len(self.sessions)
         if taken < self.plan.sessions:
             return True
@@ -227,7 +227,7 @@ class _Binding:
 
     @property
     def _single_us(self) -> float:
-        """What one of the sessions tells apart."""
+        """Resolution of the clock in a single session, in us."""
         return statistics.median(self.resolutions_ns) / 1e3
 
 
@@ -239,9 +239,10 @@ def _measure_together(
     is_doubtful: Doubt,
     spending: Spending,
 ) -> None:
-    """One session of each after the other, until none is due. All of a turn have the same workers, if all goes well.
+    """Run one session of each binding in turn, until none is due.
 
-    In random order: workers have done more and more, as a turn goes on.
+    All sessions of a turn have the same workers, if all goes well. Their order is random, as workers have done more and
+    more as a turn goes on.
     """
     with _Shared(opening) as shared:
         while not spending.is_over and (due := [binding for binding in bindings if binding.is_due]):
@@ -268,12 +269,12 @@ def _measure_together(
 class _Shared:
     """Workers that serve all sessions of a turn, as long as each of them is alive and no session is repeated.
 
-    A repeated session has workers of its own, and finds a device on which those before it have ended. What is left of
-    the turn after that has other workers together.
+    A repeated session has workers of its own, and finds a device on which those before it have ended. The rest of the
+    turn after that has other workers together.
     """
 
     def __init__(self, opening: Opening) -> None:
-        """`opening`: has those of some turns, which are open already."""
+        """Serve sessions with the workers of `opening`, which has those of some turns open already."""
         self._opening = opening
         self.workers: Workers | None = None
         self._former: Workers | None = None
@@ -287,16 +288,16 @@ class _Shared:
         self.close()
 
     def begin_turn(self) -> None:
-        """Let others serve from now on. Those of the last turn end when something else has to be waited for."""
+        """Let others serve from now on. The workers of the last turn end when something else has to be waited for."""
         self._former, self.workers = self.workers, self._opening.take()
 
     @property
     def is_well(self) -> bool:
-        """Tell if there are workers, all of which are alive."""
+        """True if there are workers, all of which are alive."""
         return self.workers is not None and self.workers.are_well
 
     def start(self, sessions: Sequence[TimingSession]) -> None:
-        """Have them load what they need, after each session has looked at the idle device, and draw values meanwhile.
+        """Have them load their artefacts, after each session has looked at the idle device, and draw values meanwhile.
 
         They start anew if they are not all alive.
         """
@@ -331,7 +332,7 @@ class _Shared:
         return self._opening.give_up()
 
     def close(self) -> None:
-        """End them."""
+        """End these workers, and those of the last turn."""
         workers, self.workers = self.workers, None
         try:
             if workers is not None:
@@ -346,14 +347,14 @@ class _Shared:
 
 
 def _draw_ahead(sessions: Sequence[TimingSession]) -> None:
-    """Draw values that these sessions check, those of the largest calls first."""
+    """Draw the values that these sessions check, beginning with the largest calls."""
     with ThreadPoolExecutor(_DRAWING_THREADS) as threads:
         for session in _within_room(sessions):
             session.draw_ahead(threads)
 
 
 def _within_room(sessions: Sequence[TimingSession]) -> Iterator[TimingSession]:
-    """Sessions whose checked values fit into some of the machine's memory together; others draw theirs later."""
+    """Yield the sessions whose checked values together fit into a share of the memory; others draw theirs later."""
     left_bytes = min(_MOST_DRAWN_BYTES, int(_MOST_SHARE * machine.free_bytes()))
     for session in sorted(sessions, key=lambda session: -session.checked_bytes):  # else threads wait for the last
         left_bytes -= session.checked_bytes
@@ -415,7 +416,7 @@ def _measure_once(
 
 
 def _complaints(result: SessionResult) -> list[str]:
-    """What the candidate was heard to say if it has failed, or else baselines that were left out."""
+    """List the candidate's failure if it has failed, or else the messages about baselines that were left out."""
     lost = [found.message for found in result.findings if found.guard == LOST_BASELINE]
     return [result.failure] if result.failure else lost
 
@@ -423,7 +424,7 @@ def _complaints(result: SessionResult) -> list[str]:
 def _undisturbed(
     run: Callable[[], SessionResult], repeats: int, measured: Measured, is_doubtful: Doubt
 ) -> tuple[SessionResult, int]:
-    """A session in which others did little, or the last of `repeats` that were all disturbed; and how many before it.
+    """Return a session in which others did little, or the last of `repeats` disturbed ones; and the number before it.
 
     Each waits twice as long as the one before it: one session that stays disturbed costs the whole run its rank.
     """
@@ -439,10 +440,11 @@ def _undisturbed(
 
 
 def _confirmed(run: Callable[[], SessionResult], measured: Measured, is_doubtful: Doubt) -> tuple[SessionResult, int]:
-    """A session that is not doubtful, or the last of three that all are; and how many were thrown away before it.
+    """Return a session that is not doubtful, or the last of three doubtful ones; and the number thrown away before it.
 
-    An honest worker may dawdle in one session, on a processor that others use. Who does so on purpose gains nothing
-    from the sessions in which it does not: only those count. Once a doubt is confirmed, no further session is repeated.
+    An honest worker may dawdle in one session, on a processor that others use. A worker that dawdles on purpose gains
+    nothing from the sessions in which it does not: only those count. Once a doubt is confirmed, no further session is
+    repeated.
     """
     result, repeated = _on_a_steady_clock(run, measured)
     while not result.failure and not measured.is_doubt_confirmed and is_doubtful(result.seen):
@@ -456,10 +458,10 @@ def _confirmed(run: Callable[[], SessionResult], measured: Measured, is_doubtful
 
 
 def _on_a_steady_clock(run: Callable[[], SessionResult], measured: Measured) -> tuple[SessionResult, int]:
-    """A session whose clock is steady; and how many were thrown away before it.
+    """Return a session whose clock is steady, and the number of sessions that were thrown away before it.
 
-    The candidate has failed if the clock was unsteady in three sessions in a row, and steady each time when that was
-    gone. Raises HarnessError if it was not.
+    The candidate has failed if the clock was unsteady in three sessions in a row, and steady each time when the
+    candidate was gone. Raises HarnessError if it was not.
     """
     is_steady_alone = True
     for repeated in range(1 + _CONFIRMATIONS):
@@ -477,7 +479,7 @@ def _on_a_steady_clock(run: Callable[[], SessionResult], measured: Measured) -> 
 
 
 def _keep_facts(thrown_away: SessionResult, measured: Measured) -> None:
-    """Keep calls of a session that does not count which speak against the candidate whatever their times are."""
+    """Keep the calls of a session that does not count which speak against the candidate, independent of their times."""
     measured.seen += [
         seen
         for seen in thrown_away.seen
@@ -486,7 +488,7 @@ def _keep_facts(thrown_away: SessionResult, measured: Measured) -> None:
 
 
 def _distinct(findings: Sequence[Finding]) -> list[Finding]:
-    """One of those that say the same about other cases."""
+    """Keep one of the findings that say the same about other cases."""
     return list({(finding.guard, finding.message): finding for finding in reversed(findings)}.values())[::-1]
 
 

@@ -1,4 +1,4 @@
-"""Calls of trusted contestants: what a call costs besides its kernel, which the candidate's are held against."""
+"""Calls of trusted contestants: they show the cost of a call besides its kernel, and bound that of the candidate's."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from robust_kbench.timing import statistics
 _OUTSIDE_ALLOWANCE_NS = 5_000
 _BEFORE_ALLOWANCE_NS = 50_000  # our own code comes from memory then, and is not the same for all abis
 _CHANGE_NS = 160_000
-"""Of a change of contexts, some 145 us. Who works on the device in between makes two more."""
+"""Allowance for a change of contexts, some 145 us. A worker that uses the device in between makes two more."""
 _DEVICE_ALLOWANCE_NS, _HOST_ALLOWANCE_NS = 30_000, 300_000
 """Allowances. A worker that takes turns while inputs are written delays that by 0.3 ms, or its start by 1 ms."""
 
 
 class Peers:
-    """What baselines have shown so far in a session."""
+    """Calls of baselines so far in a session, as a measure of the candidate's calls."""
 
     def __init__(self) -> None:
         self._latest: Observation | None = None
@@ -28,15 +28,16 @@ class Peers:
         self._before = _Usual(_BEFORE_ALLOWANCE_NS, is_early=True)
 
     def expect(self, delays_ns: tuple[int, int]) -> None:
-        """What the judge's own work took before there was any worker: with one, it may begin with a change of contexts.
+        """Set the time of the judge's own work before there was any worker.
 
-        Who is at the device before each call would else make its delay the usual one.
+        With a worker, that work may begin with a change of contexts. A worker that used the device before each call
+        would otherwise make its delay the usual one.
         """
         device_ns, host_ns = delays_ns
         self._most_ns = device_ns + _CHANGE_NS, host_ns + _CHANGE_NS
 
     def add(self, seen: Observation, *, is_first: bool = False) -> None:
-        """One more call of a baseline. A first one, which loads or compiles, shows nothing of what is usual."""
+        """Add one more call of a baseline. A first one, which loads or compiles, does not count for the usual use."""
         self._latest = replace(seen, outputs={})
         if seen.clock is not None:  # else the judge did not know where results would be, and had less to write
             for delays_ns, delay_ns in zip(self._delays_ns, seen.delays_ns, strict=True):
@@ -46,7 +47,7 @@ class Peers:
             self._before.add(_before(seen))
 
     def beside(self, seen: Observation) -> Observation:
-        """A call of the candidate, without its outputs, beside the baselines' latest one."""
+        """Return a call of the candidate, without its outputs, beside the baselines' latest one."""
         peer = self._latest
         return replace(
             seen,
@@ -55,7 +56,7 @@ class Peers:
         )
 
     def charge_ns(self, seen: Observation) -> int:
-        """The time that a call of the candidate is charged with; baselines do nothing off the clock.
+        """Return the time that a call of the candidate is charged with; baselines do nothing off the clock.
 
         Work off the clock is added to it, as far as that is more than baselines need.
         """
@@ -64,9 +65,9 @@ class Peers:
         return seen.elapsed_ns + self.delay_ns(seen) + seen.taking_excess_ns
 
     def delay_ns(self, seen: Observation) -> int:
-        """By how much longer than before any call of a baseline the judge's own work took: others had the device.
+        """Return the excess of the judge's own work over that before any call of a baseline: others had the device.
 
-        The least of those is what it takes: whoever has the device can only add to it.
+        The least of those times is the time that the work takes: use of the device by others can only add to it.
         """
         most_ns = self._most_ns or seen.delays_ns
         usual_ns = [min([*known, most]) for known, most in zip(self._delays_ns, most_ns, strict=True)]
@@ -76,19 +77,19 @@ class Peers:
 
 
 class _Usual:
-    """What baselines' calls need of a window off the clock, and what a call has used beyond it.
+    """Usual need of baselines' calls in a window off the clock, and the excess of a call over it.
 
     A process that comes and goes between two looks is in no account, and leaves nothing but a process id that was given
-    away. Threads take ids, too, as do others on this machine; so an id alone costs nothing. What such a process can
-    have worked off the clock is as long as the window in which it can. Whoever starts threads in a call, or children,
-    and waits for them, has no longer ones than baselines.
+    away. Threads take ids, too, as do others on this machine; so an id alone costs nothing. Such a process can have
+    worked off the clock for as long as its window lasts. A kernel that starts threads or children in a call, and waits
+    for them, has no longer windows than baselines.
 
     A call of a baseline of which the use is not known is left out. Where such calls counted as zero, honest kernels
     were charged 50 us a call on a busy machine.
 
     `is_early`: the inputs are not there yet, and little can be gained. Such windows have a long tail; a call is charged
-    only beyond what one in a hundred of baselines' needs. Charging five in a hundred moved the median of a kernel of
-    0.02 ms by 0.2 %, for baselines are not charged.
+    only beyond the need that one in a hundred of baselines' calls exceeds. Charging five in a hundred moved the median
+    of a kernel of 0.02 ms by 0.2 %, for baselines are not charged.
     """
 
     def __init__(self, allowance_ns: int, *, is_early: bool = False) -> None:
@@ -97,13 +98,13 @@ class _Usual:
         self._took_ns: list[int] = []
 
     def add(self, window: Window) -> None:
-        """That of one more call of a baseline."""
+        """Add the window of one more call of a baseline."""
         if window.used_ns is not None:
             self._used_ns.append(window.used_ns)
         self._took_ns.append(window.took_ns)
 
     def excess_ns(self, window: Window) -> int:
-        """By how much that is more than usual; 0 where no baseline has shown what is."""
+        """Return the excess of the window's use over the usual one; 0 where no baseline has shown the usual one."""
         known_ns = window.used_ns or 0
         used_ns = _beyond(known_ns, self._used_ns, self._allowance_ns)
         if self._is_early and self._used_ns:
@@ -114,7 +115,7 @@ class _Usual:
 
 
 def _before(seen: Observation) -> Window:
-    """All that is off the clock before its inputs are there."""
+    """Sum the windows off the clock before the inputs are there."""
     windows = [seen.preparation, *([seen.rehearsal] if seen.rehearsal else [])]
     return Window(
         sum(window.took_ns for window in windows),
@@ -124,21 +125,21 @@ def _before(seen: Observation) -> Window:
 
 
 def _wake_ns(peer: Observation, seen: Observation) -> int:
-    """How long `peer` took to wake up, to be compared with `seen`, of which the waiting may not be known."""
+    """Return the time that `peer` took to wake up, comparable with `seen`, for which the waiting may be unknown."""
     return peer.wake_ns if seen.waited_ns is None else peer.waking_ns
 
 
 def _beyond(value_ns: int, peers_ns: Sequence[int], allowance_ns: int) -> int:
-    """By how much that is more than is usual among peers; 0 where there are none."""
+    """Return the excess over the usual value among peers; 0 where there are none."""
     return max(0, value_ns - _usual(peers_ns, allowance_ns)) if peers_ns else 0
 
 
 def _usual(values_ns: Sequence[int], allowance_ns: int) -> int:
-    """What is usual, and `allowance_ns` or six times the spread more."""
+    """Return the usual value plus `allowance_ns` or six times the spread, whichever is more."""
     usual = int(statistics.median(values_ns)) if values_ns else 0
     return usual + max(allowance_ns, int(SPREADS * spread_of(values_ns)))
 
 
 def _rare(values_ns: Sequence[int]) -> int:
-    """What one in a hundred exceeds; of fewer, the largest."""
+    """Return the value that one in a hundred exceeds; of fewer, the largest."""
     return sorted(values_ns)[int(0.99 * len(values_ns))]

@@ -1,4 +1,4 @@
-"""What one session has brought to light."""
+"""Result of one session: samples, observations and findings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Clock = Literal["judge", "gate", "wall"]
 
 @dataclass
 class SessionResult:
-    """Samples of each contestant, and what was seen and judged along the way.
+    """Samples of each contestant, with the observations and judgements made along the way.
 
-    `samples` are times by the judge's clock. On a CUDA device more than the kernel is in them, as `calibration` knows;
-    `ways` says how calls of each contestant are ended, `trusted` is the one that it was calibrated with.
+    `samples` are times by the judge's clock. On a CUDA device they include more than the kernel, which `calibration`
+    measures; `ways` says how calls of each contestant are ended, `trusted` is the contestant of the calibration.
     """
 
     samples: dict[str, list[int]]
@@ -35,32 +35,32 @@ class SessionResult:
     first_call_us: dict[str, float] = field(default_factory=dict)
     disturbance: str = ""
     is_steady_alone: bool = False
-    """Whether an unsteady clock was steady when the candidate was gone."""
+    """True if an unsteady clock was steady when the candidate was gone."""
     foreign_load: float = 0.0
     stop: StopReason = "rounds"
     failure: str = ""
 
     @property
     def has_unsteady_clock(self) -> bool:
-        """Tell if its samples mean nothing."""
+        """True if the clock was unsteady, so that the samples mean nothing."""
         return self.disturbance.startswith(UNSTEADY_CLOCK) and not self.failure
 
     def logs(self) -> list[float]:
-        """The log ratios against the baseline that is fastest here: how precise the others are does not matter."""
+        """Return the log ratios against the fastest baseline here; the precision of the others does not matter."""
         return statistics.log_ratios(self.times(self.fastest), self.times(CANDIDATE)) if self.fastest else []
 
     @property
     def fastest(self) -> str | None:
-        """The baseline that is fastest here; None where none has samples."""
+        """Baseline that is fastest here; None where none has samples."""
         baselines = [name for name in self.samples if name not in (CANDIDATE, CONTROL) and self.samples[name]]
         return min(baselines, key=lambda name: statistics.median(self.samples[name]), default=None)
 
     def times(self, name: str) -> list[int]:
-        """Times of the samples without what the clock adds, in ns."""
+        """Return the times of the samples without the clock's constant, in ns."""
         return self.without_constant(name, self.samples[name])
 
     def without_constant(self, name: str, calls_ns: list[int]) -> list[int]:
-        """Times of a contestant's calls without what the clock adds."""
+        """Return the times of a contestant's calls without the clock's constant, in ns."""
         if self.calibration is None:
             return calls_ns
         trusted_ns = self.samples.get(self.trusted, [])
@@ -73,11 +73,11 @@ class SessionResult:
 
     @property
     def resolution_ns(self) -> int | None:
-        """What the clock of a CUDA device tells apart in this session; None on a processor."""
+        """Resolution of the clock of a CUDA device in this session; None on a processor."""
         return None if self.calibration is None else self.calibration.resolution_ns(self.ways[CANDIDATE])
 
     def as_record(self, repeated: int) -> Session:
-        """The samples as the record keeps them."""
+        """Return the samples as the record keeps them."""
         return Session(
             samples={name: encode_samples(self.times(name)) for name in self.samples},
             clock_spread_ns=self._clock_spread_ns(),

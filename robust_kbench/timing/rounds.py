@@ -1,4 +1,4 @@
-"""The samples of many timed cases at once: their medians, and the log ratios of their rounds.
+"""Samples of many timed cases at once: their medians, and the log ratios of their rounds.
 
 A leaderboard scores thousands of records. Case by case, most of its time would go into calls of numpy for forty numbers
 each; here all cases of a few records share a dozen of them. Logarithms keep an order: few are taken.
@@ -21,13 +21,13 @@ from robust_kbench.timing.statistics import FloatArray, Ordered
 _SAMPLE_BYTES = 4
 Samples = npt.NDArray[np.uint32]  # nanoseconds
 Session = Mapping[str, Base64]
-"""Samples by contestant."""
+"""Samples of a session by contestant."""
 
 
 class Against(NamedTuple):
-    """The candidate beside one other: `quotients`, other / candidate, of all rounds, session after session.
+    """Comparison of the candidate with one other: `quotients`, other / candidate, of all rounds, session after session.
 
-    Of their logarithms `medians` has one for each session; `bounds` are those of the median of all rounds.
+    `medians` has the median of their logarithms for each session; `bounds` are those of the median of all rounds.
     """
 
     medians: list[float]
@@ -36,9 +36,9 @@ class Against(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A timed case. `medians_us` are over all sessions; `sessions_ns` has each session's median for every baseline.
+    """Measured case. `medians_us` are over all sessions; `sessions_ns` has each session's median for every baseline.
 
-    `counts` are the rounds of each session. `control` is what two equal workers of PyTorch differ by: a median log
+    `counts` are the rounds of each session. `control` is the difference of two equal workers of PyTorch: a median log
     ratio for each session, none where no control ran.
     """
 
@@ -50,17 +50,17 @@ class Measured(NamedTuple):
     control: list[float]
 
     def rounds(self, baseline: str, session: int) -> list[float]:
-        """The log ratios of one session."""
+        """Return the log ratios of one session against a baseline."""
         start = sum(self.counts[:session])
         found: list[float] = np.log(self.against[baseline].quotients[start : start + self.counts[session]]).tolist()
         return found
 
 
 def measured(timings: Sequence[Timing]) -> list[Measured]:
-    """Of each timing what scores are made of. Raises ValueError where one cannot be scored.
+    """Decode each timing into the numbers that scores are made of. Raises ValueError where one cannot be scored.
 
-    That is where samples are damaged or of different numbers, or where the candidate or every baseline has none in some
-    session.
+    A timing cannot be scored if samples are damaged or differ in number. The same holds if the candidate or every
+    baseline has no samples in some session.
     """
     alike: dict[tuple[tuple[str, ...], str], list[int]] = {}
     for number, timing in enumerate(timings):
@@ -73,7 +73,10 @@ def measured(timings: Sequence[Timing]) -> list[Measured]:
 
 
 def measured_together(records: Sequence[Sequence[Timing]]) -> list[list[Measured] | None]:
-    """Of each record's timings what `measured` gives; None for all where one cannot be scored, which says why alone."""
+    """Apply `measured` to each record's timings; None for all records where one cannot be scored.
+
+    Called for a record alone, `measured` tells the reason.
+    """
     try:
         found = iter(measured([timing for timings in records for timing in timings]))
     except Exception:  # whatever a stranger has written
@@ -82,7 +85,7 @@ def measured_together(records: Sequence[Sequence[Timing]]) -> list[list[Measured
 
 
 def _measured(names: Sequence[str], controlled: str, cases: Sequence[Sequence[Session]]) -> list[Measured]:
-    """Of cases that have the same names, and whose control is a second worker of `controlled`."""
+    """Decode cases that have the same names, and whose control is a second worker of `controlled`."""
     samples, counts = _decoded(names, cases)
     baselines = [name for name in names[1:] if name != CONTROL]
     scored = samples[: len(baselines) + 1]  # the control is there for its ratios alone
@@ -107,7 +110,7 @@ def _measured(names: Sequence[str], controlled: str, cases: Sequence[Sequence[Se
 
 
 def _against(quotients: FloatArray, counts: Sequence[Sequence[int]]) -> list[list[Against]]:
-    """For each row of `quotients` one for each case, whose sessions have so many rounds."""
+    """Compare with the candidate: for each row of `quotients` one result for each case, with `counts` of rounds."""
     totals, sessions = list(map(sum, counts)), [*chain.from_iterable(counts)]
     medians = iter(Ordered.of(quotients.ravel(), sessions * len(quotients)).log_medians())
     bounds = iter(Ordered.of(quotients.ravel(), totals * len(quotients)).log_bounds())
@@ -122,7 +125,7 @@ def _against(quotients: FloatArray, counts: Sequence[Sequence[int]]) -> list[lis
 
 
 def _decoded(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> tuple[Samples, list[list[int]]]:
-    """A row of samples for each name, case after case and session after session; and the rounds of each session."""
+    """Decode a row of samples for each name, case by case and session by session; and the rounds of each session."""
     found = [samples for sessions in cases for samples in sessions]
     rows = [_bytes_of([samples[name] for samples in found]) for name in names]
     counts = iter(_rounds([list(map(len, row)) for row in rows]))
@@ -131,12 +134,12 @@ def _decoded(names: Sequence[str], cases: Sequence[Sequence[Session]]) -> tuple[
 
 
 def _bytes_of(row: Sequence[str | bytes]) -> list[bytes]:
-    """A view of a record (see views) has decoded them; texts are taken apart as strictly as `decode_samples` does."""
+    """Decode texts as strictly as `decode_samples` does; a view of a record (see views) has decoded bytes already."""
     return [each if isinstance(each, bytes) else binascii.a2b_base64(each, strict_mode=True) for each in row]
 
 
 def _names(sessions: Sequence[Session], controlled: str) -> tuple[str, ...]:
-    """Who is scored: the candidate, then every baseline that no session lacks, then the control where it has a use."""
+    """List the scored names: candidate, every baseline that no session lacks, and the control where it has a use."""
     if not sessions:
         raise ValueError("no sessions")
     names = sessions[0].keys()
@@ -151,7 +154,7 @@ def _names(sessions: Sequence[Session], controlled: str) -> tuple[str, ...]:
 
 
 def _rounds(sizes: Sequence[list[int]]) -> list[int]:
-    """Of each session, given how many bytes of samples each name has in each session."""
+    """Return the rounds of each session, given how many bytes of samples each name has in each session."""
     if any(row != sizes[0] for row in sizes):
         raise ValueError("the contestants of a session have different numbers of samples")
     if not all(sizes[0]):
@@ -162,7 +165,7 @@ def _rounds(sizes: Sequence[list[int]]) -> list[int]:
 
 
 def _quotients(names: Sequence[str], controlled: str, samples: Samples) -> FloatArray:
-    """A row for each baseline, against the candidate, and one for `controlled` against the control where that ran."""
+    """Return a row for each baseline against the candidate; one for `controlled` against the control if it ran."""
     times = np.maximum(samples, 1).astype(float)
     quotients: FloatArray = times[1:] / times[0]
     if names[-1] == CONTROL:

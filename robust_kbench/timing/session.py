@@ -1,4 +1,4 @@
-"""One session: fresh workers of every contestant, called in random order, round by round, from one shared arena.
+"""Timing session: fresh workers of every contestant, called in random order, round by round, from one shared arena.
 
 Every call gets values that are fresh to its worker, at fresh addresses, with caches emptied before it, and every output
 is verified: a secret share against float64, the others against PyTorch at the same dtype. Calls of the candidate that
@@ -64,8 +64,11 @@ _HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
 _WAY_CALLS, _EMPTY_CALLS, _EMPTY_TRIES = 3, 7, 3
 _FIRST_EMPTY_CALLS, _CONTEXT_CALLS = 3, 11  # kernels are loaded in the first ones
 _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
-"""Longest call that ends by the judge's turn, which comes after 2 ms at the latest, and shortest one that ends by the
-worker's word; two changes of contexts included."""
+"""Bounds of calls on a CUDA device, two changes of contexts included.
+
+The first is the longest call that ends by the judge's turn, which comes after 2 ms at the latest. The second is the
+shortest call that ends by the worker's word.
+"""
 _SOME_ROUNDS, _MOST_UNCOUNTED, _MOST_ROUNDS = 4, 0.25, 2
 _MOST_COPIED = 0.25  # of the rounds
 _BUSY = "keeps the device busy between its calls, so that nobody else can be timed"
@@ -74,12 +77,13 @@ _LOOKS, _LOOKING_ROUNDS, _SETTLING_S = 2, 10, 0.3
 _LONGEST_S = 1_800.0
 """Seconds that a candidate's calls may take in a session."""
 _CLEARLY_SLOWER = 1.25
-"""By so much the fastest of a baseline's calls exceeds the slowest one of eager PyTorch if it is called no longer."""
+"""Ratio of a dropped baseline's fastest call to eager PyTorch's slowest one, above which it is called no longer."""
 _UNEVEN_SHARE = 0.7  # and a fifth of the rest
 _DRAWN_FOR = (CANDIDATE, CONTROL)
-"""Who gets values of its own in a round. The baselines, sources of ours, share others: drawing costs more than a call.
+"""Contestants that get values of their own in a round.
 
-What equal workers differ by must hold what other values make of a call, as the candidate's ratio does.
+The baselines, sources of ours, share others: drawing costs more than a call. The difference of equal workers must
+include the effect of other values on a call, as the candidate's ratio does.
 """
 
 _Check = Callable[[], None]
@@ -87,7 +91,7 @@ _Draw = Callable[[], Inputs]
 
 
 class TimingSession:
-    """Measures one timed case. `run` may be called once."""
+    """Session that measures one timed case. `run` may be called once."""
 
     def __init__(
         self,
@@ -110,11 +114,12 @@ class TimingSession:
         largest_call_bytes: int = 0,
         spending: Spending | None = None,
     ) -> None:
-        """`distributions`: those that are checked here, in calls that are not timed; `spots`: what else is.
+        """Set up a session of `case`, one of the task's timed cases.
 
-        `is_first`: the first session of each case also judges what baselines return in their first calls.
-        `former`: what the case's session before this one has shown, in other workers. `largest_call_bytes`: of the
-        tensors of any call that its workers may have served in other sessions. `spending`: of all sessions.
+        `distributions`: those that are checked here, in calls that are not timed; `spots`: further calls that check.
+        `is_first`: the first session of each case also judges the results of baselines' first calls. `former`: the
+        result of the case's session before this one, in other workers. `largest_call_bytes`: of the tensors of any call
+        that its workers may have served in other sessions. `spending`: of all sessions.
         """
         self._spending = spending or Spending()
         self._largest_call_bytes = max(largest_call_bytes, case_footprint(task, case))
@@ -129,7 +134,7 @@ class TimingSession:
         self._limits: dict[tuple[str, Distribution], Limits] = {}
         self._pool, self._arenas = pool, arenas
         self._workers: dict[str, Worker] = {}
-        """Those that are still called."""
+        """Workers that are still called, by contestant."""
         self._peers = Peers()
         self._erring: set[str] = set()
         self._ways: dict[str, Way] = {contestant.name: "word" for contestant in self._contestants}
@@ -137,7 +142,7 @@ class TimingSession:
         self._spent_s = 0.0
         self._copied: Counter[str] = Counter()
         self._warm_ns: dict[str, list[int]] = defaultdict(list)
-        """Times of calls that warm up."""
+        """Times of calls that warm up, by contestant."""
         self._is_sampling = False
         self._checks: list[_Check] | None = None
         self._empty_events_ns: dict[str, list[int]] = {}
@@ -209,12 +214,12 @@ class TimingSession:
 
     @property
     def case(self) -> Case:
-        """The timed case."""
+        """Timed case that the session measures."""
         return self._case
 
     @property
     def so_far(self) -> SessionResult:
-        """What it has brought to light, also where `run` raises an error."""
+        """Result so far, also where `run` raises an error."""
         return self._result
 
     @property
@@ -225,7 +230,7 @@ class TimingSession:
     def draw_ahead(self, threads: ThreadPoolExecutor) -> list[Future[Inputs]]:
         """Begin to draw the values of calls that only check, in other threads.
 
-        All must be there before anything is measured: what the host's memory is busy with delays the gate by 1 us.
+        All must be there before anything is measured: other use of the host's memory delays the gate by 1 us.
         """
         drawn: list[Future[Inputs]] = []
 
@@ -238,7 +243,7 @@ class TimingSession:
         return drawn
 
     def look_at_the_idle_device(self) -> None:
-        """Measure the judge's own work on a CUDA device before there is anybody to disturb it."""
+        """Measure the judge's own work on a CUDA device before there is any worker to disturb it."""
         if self._calibration is not None:
             case, inputs = self._draw(self._some_distribution())
             caller: Any = self._caller
@@ -257,13 +262,13 @@ class TimingSession:
         return [seen.elapsed_ns for seen in counted if not self._peers.delay_ns(seen)]
 
     def _empty_events_in(self, worker: Worker) -> list[int]:
-        """Measure what two events show of an empty kernel there."""
+        """Measure the time between two events around an empty kernel in a worker."""
         caller: Any = self._caller
         calls = [caller.call_nothing(worker, self._case, with_events=True) for _ in range(_EMPTY_CALLS + 1)]
         return [seen.event_ns for seen in calls[1:] if seen.event_ns]
 
     def _heap_bytes(self) -> int:
-        """Room for the results of several calls, and for what lies between their inputs and them."""
+        """Return the room for the results of several calls, and for the memory between their inputs and them."""
         if self._device.copies_out:  # they are on the device
             return 0
         return min(_HEAP_CALLS * case_footprint(self._task, self._case), _MAX_HEAP_BYTES)
@@ -289,7 +294,7 @@ class TimingSession:
             self._find_out_why_the_clock_drifts()
 
     def _drawn_checks(self, begin: Callable[[_Draw], _Draw]) -> list[_Check]:
-        """Calls that only check, in random order; `begin` makes of what draws their values what hands them over."""
+        """List calls that only check, in random order; `begin` wraps the function that draws their values."""
         checks: list[_Check] = [
             *(partial(self._check_values, case, begin(self._values(case))) for case in self._cases_to_check()),
             *(partial(self._check_spot, kind, case, begin(self._values(case))) for kind, case in self._spots),
@@ -298,7 +303,7 @@ class TimingSession:
         return checks
 
     def _cases_to_check(self) -> list[Case]:
-        """Cases to check, with a seed that goes into the record, so that calls can be repeated."""
+        """List cases to check, with a seed that goes into the record, so that calls can be repeated."""
         return [
             self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
             for distribution in self._distributions
@@ -313,7 +318,11 @@ class TimingSession:
         return draw
 
     def _first_calls(self) -> None:
-        """Each is judged in full. What a first call costs, compiling included, is told and never scored."""
+        """Make the first calls. The candidate's is judged in full, and in the first session those of baselines, too.
+
+        The reference's is not judged in full where the plan spares it. The cost of a first call, compiling included, is
+        told and never scored.
+        """
         for contestant in self._in_random_order():
             case, inputs = self._draw(self._some_distribution())
             seen = self._call(contestant, case, inputs, is_first=True)
@@ -324,7 +333,10 @@ class TimingSession:
                 self._result.first_call_us[contestant.name] = round(seen.elapsed_ns / 1e3, 1)
 
     def _warm_up(self, checks: list[_Check]) -> None:
-        """In the same random alternation as what counts: warming one worker after the other leaves a bias."""
+        """Warm up in the same random alternation as the rounds that count.
+
+        Warming one worker after the other leaves a bias.
+        """
         rounds, started = 0, time.monotonic()
         while not self._result.failure and not self._is_warm(rounds, time.monotonic() - started):
             self._round(checks)
@@ -371,7 +383,7 @@ class TimingSession:
         self._tell_of_copies(rounds)
 
     def _tell_of_copies(self, rounds: int) -> None:
-        """Say whose results were copied in calls that count. Baselines that are slower for it must not be ranked by."""
+        """Warn of contestants whose results were copied in calls that count. Slowed baselines must not be ranked by."""
         for name, count in self._copied.items():
             if count > _MOST_COPIED * rounds:
                 guard = COPIED_RESULTS if name == CANDIDATE else LOST_BASELINE
@@ -381,7 +393,10 @@ class TimingSession:
                 )
 
     def _say_why_none_counts(self, rounds: int) -> None:
-        """Blame the candidate where its outputs are never complete in time. Raises HarnessError elsewhere."""
+        """Blame the candidate where its outputs are never complete in time, or where it keeps the device busy.
+
+        Raises HarnessError elsewhere.
+        """
         if 2 * sum(seen.is_late and seen.looks_scored for seen in self._result.seen) >= rounds:
             self._result.failure = "its outputs change after the end of the call, time and again"
             return
@@ -395,10 +410,10 @@ class TimingSession:
         return "wall" in self._ways.values()
 
     def _choose_ways(self) -> None:
-        """On a CUDA device: how each contestant's calls end, once their kernels are loaded.
+        """Choose how each contestant's calls end on a CUDA device, once their kernels are loaded.
 
-        Where a host has to wait for the device in a call, launches are a part of what the call costs. Then they count
-        for all contestants alike. So they do where a scalar could be used before: a seed is enough to draw a mask.
+        Where a host has to wait for the device in a call, launches are a part of the call's cost. Then they count for
+        all contestants alike. So they do where a scalar could be used before: a seed is enough to draw a mask.
         """
         if self._calibration is None or self._result.failure:
             return
@@ -424,7 +439,7 @@ class TimingSession:
     def _takes_over_the_calibration(self) -> bool:
         """Use the empty kernels of the session before this one, where they are a bound and no more (`offset_ns`).
 
-        They are where all calls end alike, and eager PyTorch's events are those of this turn.
+        They are only a bound where all calls end alike, and eager PyTorch's events are those of this turn.
         """
         former, trusted = self._former, self._trusted.name
         events_ns = self._empty_events_ns.get(trusted)
@@ -464,7 +479,11 @@ class TimingSession:
         self._result.drift.begin_phase()  # what follows may be samples
 
     def _empty_calls(self, way: Way) -> list[Observation]:
-        """Calls of an empty kernel before which nobody had the device. Raises HarnessError where there are too few."""
+        """Make calls of an empty kernel, and return those before which no other worker had the device.
+
+        Where there are too few, the candidate is ended and blamed if there are enough without it. Raises HarnessError
+        where there are too few even then.
+        """
         for _ in range(_EMPTY_TRIES):
             seen = [self._calibrating_call(way) for _ in range(_EMPTY_CALLS)]
             counted = [each for each in seen if each.clock is not None and not self._peers.delay_ns(each)]
@@ -478,12 +497,12 @@ class TimingSession:
         raise HarnessError(f"{self._case}: others have the device, so that its clock cannot be calibrated")
 
     def _calibrating_call(self, way: Way, *, with_events: bool = False) -> Observation:
-        """A trusted call of an empty kernel, and a look at the clock beside it."""
+        """Make a trusted call of an empty kernel, and look at the clock beside it."""
         self._call_nothing(self._result.drift)
         return self._trusted_call(way, is_empty=True, with_events=with_events)
 
     def _trusted_call(self, way: Way, *, is_empty: bool = False, with_events: bool = False) -> Observation:
-        """A call in the worker of somebody trusted that is no sample. Raises HarnessError where it gives no answer."""
+        """Make a call in a trusted worker that is no sample. Raises HarnessError where it gives no answer."""
         trusted = self._trusted
         case, inputs = self._draw(self._some_distribution())
         worker = self._workers[trusted.name]
@@ -504,7 +523,7 @@ class TimingSession:
         return chosen
 
     def _disturbance(self) -> str:
-        """Why the samples must not count: somebody else's work on the device during calls of baselines."""
+        """Tell why the samples must not count: others had the device before calls of baselines. Empty if they count."""
         rounds = len(self._result.samples.get(CANDIDATE, ()))
         if self._held_up > max(_SOME_ROUNDS, _MOST_UNCOUNTED * rounds):
             return f"others had the device before {self._held_up} calls of baselines"
@@ -520,8 +539,8 @@ class TimingSession:
     def _find_out_why_the_clock_drifts(self) -> None:
         """Make the same rounds beside the candidate again, and without it, which is dead after that.
 
-        What the clock has drifted without it is nobody's, if that is little. If there is more in the rounds that
-        count, and far more beside it again, it is to blame. Else no sample counts.
+        The drift without the candidate is blamed on no contestant, if it is little. If there is more in the rounds that
+        count, and far more beside the candidate again, the candidate is to blame. Else no sample counts.
         """
         drift = self._result.drift
         beside, alone = ClockDrift(drift.before_ns), ClockDrift(drift.before_ns)
@@ -562,10 +581,11 @@ class TimingSession:
         time.sleep(_SETTLING_S)
 
     def _round(self, checks: list[_Check], *, keep: bool = False, drift: ClockDrift | None = None) -> None:
-        """One call of everybody, and only then judging: else whoever follows the candidate would follow that, too.
+        """Call every contestant once, and judge only after that.
 
-        A round counts only as a whole. `drift`: look at the clock, too, anywhere among the calls: whatever lies where
-        calls of baselines may lie is then as often where a look is.
+        Else the contestant that follows the candidate would follow the judging, too. A round counts only as a whole.
+        `drift`: look at the clock, too, anywhere among the calls. A disturbance at the place of a baseline's call is
+        then as often at the place of a look.
         """
         distribution = self._some_distribution()
         shared = self._draw(distribution)
@@ -618,25 +638,31 @@ class TimingSession:
                 self._calibration.around_events.append(seen.elapsed_ns)
 
     def _in_random_order(self) -> Iterator[Contestant]:
-        """Those that still have a worker, until the candidate has failed."""
+        """Yield the contestants that still have a worker, until the candidate has failed."""
         for contestant in self._random.sample(self._contestants, len(self._contestants)):
             if contestant.name in self._workers and not self._result.failure:
                 yield contestant
 
     def _some_distribution(self) -> Distribution:
-        """Uneven values in three quarters of the calls: a look at a sample of the others tells a lot of the rest."""
+        """Draw a distribution: uneven values in three quarters of the calls.
+
+        A look at a sample of the others tells a lot of the rest.
+        """
         if "uneven" in self._timed_distributions and self._random.random() < _UNEVEN_SHARE:
             return "uneven"
         return self._random.choice(self._timed_distributions)
 
     def _untimed_call(self, contestant: Contestant, *, some: bool = False) -> int | None:
-        """Like a timed one. How long it took; None if it failed. Of the candidate all are judged in full, or `some`."""
+        """Make a call like a timed one. Return its time, or None if it failed.
+
+        Every such call of the candidate is judged in full; with `some` only the usual share of them.
+        """
         case, inputs = self._draw(self._some_distribution())
         in_full = contestant.name == CANDIDATE and not (some and self._random.random() >= self._plan.full_rule_share)
         return self._settle(contestant, inputs, self._call(contestant, case, inputs), in_full=in_full)
 
     def _draw(self, distribution: Distribution) -> tuple[Case, Inputs]:
-        """Fresh values for one call."""
+        """Draw fresh values for one call."""
         case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
         with self._watch.measure("inputs"):
             return case, self._bank.draw(case)
@@ -648,7 +674,7 @@ class TimingSession:
         self._settle(candidate, inputs, self._call(candidate, case, inputs), in_full=True, record=True)
 
     def _check_spot(self, kind: spot_checks.Kind, case: Case, drawn: _Draw) -> None:
-        """As checked cases are, with one of the task's properties if it is about those."""
+        """Check a spot as checked cases are checked, with one of the task's properties if it is about those."""
         with self._watch.measure("inputs"):
             inputs = drawn()
         attempt = Attempt(self._task, self._candidate, self, self._judge, self._watch, case, inputs)
@@ -667,7 +693,7 @@ class TimingSession:
             self._give_up(CANDIDATE, result.reason or result.status)
 
     def call(self, case: Case, inputs: Inputs, built: Built, mode: Mode | None) -> Observation:
-        """One call of the candidate, as an attempt at a case makes them."""
+        """Call the candidate once, as an attempt at a case does."""
         return self._call(self._candidate, case, inputs)
 
     @property
@@ -698,7 +724,7 @@ class TimingSession:
     def _settle(
         self, contestant: Contestant, inputs: Inputs, seen: Observation, *, in_full: bool, record: bool = False
     ) -> int | None:
-        """Judge a call. The time that it is charged with; None if it failed, or its time is no sample."""
+        """Judge a call. Return the time that it is charged with; None if it failed, or its time is no sample."""
         name = contestant.name
         problem = self._verify(name, seen, inputs, in_full=in_full, record=record)
         if problem and not self._goes_on(name, seen, problem):
@@ -728,10 +754,10 @@ class TimingSession:
         return self._is_sampling
 
     def _goes_on(self, name: str, seen: Observation, problem: str) -> bool:
-        """Whether what is wrong is only that a baseline errs by more than the rule allows: then it is timed on.
+        """Tell if the only problem is that a baseline errs by more than the rule allows: then it is timed on.
 
-        PyTorch may be faster for it, as `torch.compile` is with an erf of its own. Without it the candidate could only
-        look better, so nobody has a use for making it err.
+        PyTorch may be faster for it, as `torch.compile` is with an erf of its own. Without this baseline the candidate
+        could only look better, so no submission gains by making it err.
         """
         if name == CANDIDATE or seen.ending != "returned" or seen.problems or self._is_replaced(name):
             return False
@@ -741,7 +767,7 @@ class TimingSession:
         return True
 
     def _keep(self, name: str, seen: Observation, *, is_first: bool) -> None:
-        """What the guards look at: each call of the candidate, beside the latest of somebody trusted."""
+        """Keep a call for the guards: each call of the candidate, beside the latest of a trusted contestant."""
         self._copied[name] += self._is_sampling and seen.is_copied and seen.looks_scored
         if name == CANDIDATE:
             self._result.seen.append(self._peers.beside(seen))
@@ -749,7 +775,7 @@ class TimingSession:
             self._peers.add(seen, is_first=is_first)
 
     def _verify(self, name: str, seen: Observation, inputs: Inputs, *, in_full: bool, record: bool) -> str | None:
-        """What is wrong with an output, or None. Failures of the candidate and `record` calls go into the record."""
+        """Find the problem with an output, or None. Failures of the candidate and `record` calls go into the record."""
         with self._watch.measure("judging"):
             problem = self._problem(name, seen, inputs, in_full=in_full, record=record)
             if problem is None and name == CANDIDATE:
@@ -769,15 +795,16 @@ class TimingSession:
         return None if result.status == "passed" else result.reason or result.status
 
     def _passes_short_cut(self, name: str, seen: Observation, inputs: Inputs, limits: Limits | None) -> bool:
-        """A cheap look that can only accept: what it doubts is judged in full."""
+        """Tell if a cheap look accepts a call. It can only accept: a doubtful call is judged in full."""
         if name != CANDIDATE:
             return seen.ending == "returned" and not seen.problems
         return limits is not None and self._judge.short_cut(seen, inputs, limits) is None
 
     def _give_up(self, name: str, problem: str, *, is_wrong: bool = False) -> None:
-        """The candidate's failure ends the session; a baseline that fails is left out, but not every one may.
+        """Give up a contestant: the candidate's failure ends the session; a baseline that fails is left out.
 
-        `is_wrong`: it came to an end, and its answer is not right.
+        Raises HarnessError where every baseline has failed, or where the device has too little memory through no fault
+        of the candidate. `is_wrong`: it came to an end, and its answer is not right.
         """
         if name == CANDIDATE:
             self._result.failure = problem
@@ -798,7 +825,7 @@ class TimingSession:
 
     @property
     def _is_memory_short(self) -> bool:
-        """Tell if the device has too little memory left for a call."""
+        """True if the device has too little memory left for a call."""
         return self._device.kind != "cpu" and is_short(case_footprint(self._task, self._case))
 
     def _has_taken_memory(self) -> bool:
@@ -810,7 +837,7 @@ class TimingSession:
         return bool(problem)
 
     def _is_replaced(self, name: str) -> bool:
-        """Whether the task names what stands in for it: for eager PyTorch in halves, where it adds halves as halves."""
+        """Tell if the task names a stand-in for it: for eager PyTorch in halves, where it adds halves as halves."""
         has_stand_in = any(each.name == WIDE for each in self._contestants)
         return name in (EAGER, CONTROL) and self._case.dtype != "float32" and has_stand_in
 

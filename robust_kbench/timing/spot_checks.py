@@ -1,9 +1,9 @@
-"""Whether a kernel keeps the contract at the sizes that are timed, too: calls that only check, among those that count.
+"""Spot checks: they test if a kernel keeps the contract at the timed sizes, too, in calls among those that count.
 
 Checked cases are small, and timed ones are dense, finite and of a few published shapes. A kernel that tells them apart
-could keep the contract where it is looked at alone. So sessions mix in other calls of about the timed size: of a shape
-nearby that nobody has published, in another layout, with a probe's values or with NaN and infinities, on inputs that
-stand in a known relation to each other, and twice on the same.
+could keep the contract only in the checked cases. So sessions mix in other calls of about the timed size: of a shape
+nearby that is not published, in another layout, with a probe's values or with NaN and infinities, on inputs that stand
+in a known relation to each other, and twice on the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from robust_kbench.timing.dealing import Deal
 Kind = Literal["nearby", "layout", "probe", "nonfinite", "property", "repeat"]
 Spot = tuple[Kind, Case]
 KINDS: tuple[Kind, ...] = ("nearby", "layout", "probe", "nonfinite", "property", "repeat")
-"""NaN and infinities are a kind of their own: among four other probes, a quick evaluation would mostly miss them."""
+"""Kinds of spot checks.
+
+NaN and infinities are a kind of their own: among four other probes, a quick evaluation would mostly miss them.
+"""
 
 _LEAST_SHARE = 7 / 8  # of the timed size of an axis, which one nearby has
 _ATTEMPTS = 50
@@ -31,12 +34,13 @@ _SPREAD: tuple[Layout, ...] = ("strided", "pitched")  # those that take more roo
 
 
 class Schedule:
-    """What all sessions look at beside their samples."""
+    """Schedule of the calls that all sessions check beside their samples."""
 
     def __init__(self, task: Task, cases: Sequence[Case], tier: Tier, sessions: int, *, dense: bool) -> None:
-        """`cases`: the timed ones. `sessions`: among how many the kinds are shared out; `dense`: see `draw`.
+        """Schedule checks of `cases`, the timed ones. `sessions`: among how many the kinds are shared out.
 
-        Tier quick has a single session for each case, and deals the kinds out to the cases, that is to the dtypes.
+        `dense`: see `draw`. Tier quick has a single session for each case, and deals the kinds out to the cases, that
+        is to the dtypes.
         """
         self._task, self._cases, self._dense = task, cases, dense
         self._random = SystemRandom()
@@ -44,7 +48,7 @@ class Schedule:
         self._drawn: dict[tuple[int, int], list[Spot]] = {}
 
     def take(self, number: int, turn: int) -> list[Spot]:
-        """Spots of session `turn` of timed case `number`; other ones each time, as no worker sees values twice."""
+        """Draw the spots of session `turn` of timed case `number`; new ones each time: no worker sees values twice."""
         if (number, turn) in self._drawn:
             return self._drawn.pop((number, turn))
         timed = self._cases[number]
@@ -55,7 +59,7 @@ class Schedule:
         return [(kind, case) for kind, case in drawn if case is not None]
 
     def other_shapes(self, turns: int) -> list[Case]:
-        """Cases of shapes or layouts that are not timed, in sessions before turn `turns`, in no order.
+        """List the cases of shapes or layouts that are not timed, in sessions before turn `turns`, in random order.
 
         Kernels may be compiled for them.
         """
@@ -68,7 +72,7 @@ class Schedule:
 
 
 def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) -> Case | None:
-    """A case of about the size of `timed`; None where the task has none of this kind.
+    """Draw a case of about the size of `timed`; None where the task has none of this kind.
 
     `dense`: the calling convention passes dense tensors only. For "property" the case is one to relate others to, for
     "repeat" one to call twice.
@@ -99,12 +103,12 @@ def draw(task: Task, timed: Case, kind: Kind, *, dense: bool, source: Random) ->
 
 
 def footprint(task: Task, timed: Case) -> int:
-    """Arena bytes that the timed calls and these may take."""
+    """Return the arena bytes that the timed calls and these may take."""
     return max(case_footprint(task, timed.model_copy(update={"layout": layout})) for layout in ("contiguous", *_SPREAD))
 
 
 def _axes_nearby(task: Task, timed: Case, source: Random) -> dict[str, int] | None:
-    """Sizes slightly below the timed ones, as far as the axes admit them; None where there are no others."""
+    """Draw sizes slightly below the timed ones, as far as the axes admit them; None where there are no others."""
     for _ in range(_ATTEMPTS):
         axes = {name: _size_nearby(task, name, size, source) for name, size in timed.axes.items()}
         if axes != timed.axes and task.misfit(axes) is None and _fits(task, timed, axes):
@@ -122,14 +126,14 @@ def _size_nearby(task: Task, name: str, size: int, source: Random) -> int:
 
 
 def _fits(task: Task, timed: Case, axes: Mapping[str, int]) -> bool:
-    """Whether no tensor is empty, and all of them together take no more room than the timed ones."""
+    """Tell if no tensor is empty, and all of them together take no more room than the timed ones."""
     is_empty = any(size < 1 for tensor in task.tensors.values() for size in shape_of(tensor, axes))
     room = case_footprint(task, timed)
     return not is_empty and case_footprint(task, timed.model_copy(update={"axes": dict(axes)})) <= room
 
 
 def _probes(task: Task, timed: Case) -> list[Probe]:
-    """The probes that say something about sums as long as the timed ones."""
+    """List the probes that say something about sums as long as the timed ones."""
     length = probes.length_of(task, timed.axes)
     return [
         probe

@@ -1,11 +1,11 @@
-"""Numbers in, numbers out: speedups as medians of log ratios, with intervals that assume no distribution.
+"""Statistics of speedups: medians of log ratios, with intervals that assume no distribution.
 
 Within a session rounds are the replicate, and the interval of their median comes from order statistics. Sessions, that
-is processes, differ by more than their rounds say (Kalibera and Jones, ISMM 2013), so they are the replicate of what is
-published: Student's interval of their estimates, and never narrower than that of all rounds together.
+is processes, differ by more than their rounds say (Kalibera and Jones, ISMM 2013). So they are the replicate of the
+published interval: Student's interval of their estimates, and never narrower than that of all rounds together.
 
-What is measured is asked about one list at a time. Who reads many records asks about all rows of a record at once: the
-functions from `Ordered` on give the same, to the last bits, without a call of numpy for every list.
+A measurement asks about one list at a time. A leaderboard that reads many records asks about all rows of a record at
+once: the functions from `Ordered` on give the same, to the last bits, without a call of numpy for every list.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_PADDING = 8  # how many times as large as its content an array may become 
 
 
 class Verdict(StrEnum):
-    """What an interval says about a speedup, given by how much equals differ."""
+    """Verdict of an interval on a speedup, given by how much equals differ."""
 
     FASTER = "faster"
     SAME = "same"
@@ -35,7 +35,7 @@ class Verdict(StrEnum):
 
 
 class Ratio(NamedTuple):
-    """A speedup (above 1: the candidate is faster) with its 95 % interval."""
+    """Speedup (above 1: the candidate is faster) with its 95 % interval."""
 
     value: float
     low: float
@@ -45,7 +45,7 @@ class Ratio(NamedTuple):
         return f"{self.value:.2f}x [{self.low:.2f}, {self.high:.2f}]"
 
     def verdict(self, margin: float) -> Verdict:
-        """`margin`: the largest relative difference, such as 0.005, that counts as none."""
+        """Judge the interval. `margin`: the largest relative difference, such as 0.005, that counts as none."""
         if self.low > 1 + margin:
             return Verdict.FASTER
         if self.high < 1 / (1 + margin):
@@ -55,23 +55,23 @@ class Ratio(NamedTuple):
 
 
 def log_ratios(baseline_ns: Sequence[int], candidate_ns: Sequence[int]) -> list[float]:
-    """ln(baseline / candidate) of each round, so that drift common to a round cancels."""
+    """Return ln(baseline / candidate) of each round, so that drift common to a round cancels."""
     pairs = zip(baseline_ns, candidate_ns, strict=True)
     return [math.log(max(base, 1) / max(candidate, 1)) for base, candidate in pairs]
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle of at least one value."""
+    """Return the middle of at least one value."""
     ordered = sorted(values)  # numpy takes 13 us for twelve numbers, and this 0.4
     half = len(ordered) // 2
     return float(ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Median with the distribution-free 95 % interval from order statistics; (low, median, high).
+    """Return the median with the distribution-free 95 % interval from order statistics; (low, median, high).
 
-    Ranks n/2 -+ 0.98 sqrt(n), the normal approximation of the binomial. Needs at least one value; below six values
-    no interval of that level exists and the extremes are given.
+    Ranks n/2 -+ 0.98 sqrt(n), the normal approximation of the binomial. Needs at least one value; below six values no
+    interval of that level exists and the extremes are given.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     count = len(ordered)
@@ -80,13 +80,13 @@ def median_interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def half_width(values: Sequence[float]) -> float:
-    """Half the width of `median_interval`."""
+    """Return half the width of `median_interval`."""
     low, _, high = median_interval(values)
     return (high - low) / 2
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean with Student's 95 % interval; (low, mean, high). Infinite for a single value."""
+    """Return the mean with Student's 95 % interval; (low, mean, high). Infinite for a single value."""
     from scipy.special import stdtrit  # a tenth of a second, which a command line that scores nothing need not pay
 
     numbers = np.asarray(values, dtype=float)
@@ -99,10 +99,10 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def least_shift(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """By how much `ours` lie above `theirs` at least: the lower end of the 95 % interval of Hodges and Lehmann (1963).
+    """Return the least shift of `ours` above `theirs`: the low end of the 95 % interval of Hodges and Lehmann (1963).
 
-    From the order statistics of all differences, by the normal approximation to the law of Mann and Whitney's count;
-    minus infinity where there are too few.
+    It comes from the order statistics of all differences, by the normal approximation to the law of Mann and Whitney's
+    count; minus infinity where there are too few.
     """
     differences = np.sort(np.subtract.outer(np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)).ravel())
     pairs, both = len(ours) * len(theirs), len(ours) + len(theirs)
@@ -111,10 +111,10 @@ def least_shift(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def ratio(sessions: Sequence[Sequence[float]]) -> Ratio:
-    """The speedup that the log ratios of one or more sessions stand for: the median of the sessions' medians.
+    """Return the speedup of the log ratios of one or more sessions: the median of the sessions' medians.
 
-    Its interval is the hull of Student's over the sessions and that of the median of all rounds. A single session
-    (tier quick, never ranked) has only the latter.
+    Its interval is the hull of Student's over the sessions and that of the median of all rounds. A single session (tier
+    quick, never ranked) has only the latter.
     """
     estimates = [median(logs) for logs in sessions]
     low, _, high = median_interval([log for logs in sessions for log in logs])
@@ -126,7 +126,7 @@ def ratio(sessions: Sequence[Sequence[float]]) -> Ratio:
 
 
 def geometric_mean(sessions: Sequence[Sequence[Sequence[float]]]) -> Ratio:
-    """The speedup over several timed cases, from the log ratios of each one's sessions (case, session, round).
+    """Return the speedup over several timed cases, from the log ratios of each one's sessions (case, session, round).
 
     Session number s of every case makes one estimate, and the interval is Student's over those. Where there is but one
     session, the bounds of the cases are averaged, which is conservative, because they need not be reached together.
@@ -153,24 +153,24 @@ class Ordered(NamedTuple):
 
     @classmethod
     def of(cls, values: npt.NDArray[Any], counts: Sequence[int]) -> Ordered:
-        """`values`: all rows, one behind the other, of so many numbers each."""
+        """Sort rows. `values`: all rows, one behind the other, of so many numbers each."""
         lengths = np.asarray(counts, dtype=np.intp)
         return cls(*_sorted_rows(values, lengths), lengths)
 
     def medians(self) -> list[float]:
-        """`median` of each row."""
+        """Return the `median` of each row."""
         low, high = self._middles()
         found: list[float] = ((low + high) / 2).tolist()
         return found
 
     def log_medians(self) -> list[float]:
-        """`median` of the logarithms of each row."""
+        """Return the `median` of the logarithms of each row."""
         low, high = map(np.log, self._middles())
         found: list[float] = ((low + high) / 2).tolist()
         return found
 
     def log_bounds(self) -> list[tuple[float, float]]:
-        """Of each row the ends of `median_interval` of its logarithms."""
+        """Return the ends of `median_interval` of each row's logarithms."""
         ranks = np.maximum(1, (self.counts / 2 - 0.98 * np.sqrt(self.counts)).astype(np.intp))
         low, high = (np.log(self._at(rank)) for rank in (ranks - 1, self.counts - ranks))
         return list(zip(low.tolist(), high.tolist(), strict=True))
@@ -184,7 +184,7 @@ class Ordered(NamedTuple):
 
 
 def _sorted_rows(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """The rows and where each starts. Shorter ones are filled up, so that one call sorts them all.
+    """Sort the rows, and tell where each starts. Shorter ones are filled up, so that one call sorts them all.
 
     A single long row among many would make the array too large: then each is sorted alone.
     """
@@ -204,14 +204,14 @@ def _sorted_rows(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> tuple[np
 
 
 def middle(values: Sequence[float]) -> float:
-    """`median` of a few values."""
+    """Return the `median` of a few values."""
     ordered, count = sorted(values), len(values)
     half = count // 2
     return ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def ratio_of(medians: Sequence[float], bounds: tuple[float, float]) -> Ratio:
-    """`ratio` of sessions whose log ratios have these medians; `bounds`: `median_interval` of all their rounds."""
+    """Return the `ratio` of sessions whose log ratios have these medians; `bounds`: `median_interval` of all rounds."""
     low, high = bounds
     if len(medians) > 1:
         least, most = _student(medians)
@@ -222,7 +222,7 @@ def ratio_of(medians: Sequence[float], bounds: tuple[float, float]) -> Ratio:
 
 
 def geometric_mean_of(ratios: Sequence[Ratio], medians: Sequence[Sequence[float]]) -> Ratio:
-    """`geometric_mean` of cases with these ratios, whose sessions have these medians (case, session)."""
+    """Return the `geometric_mean` of cases with these ratios, whose sessions have these medians (case, session)."""
     value = _mean_log([each.value for each in ratios])
     if min(map(len, medians)) > 1:
         low, high = _student([math.fsum(session) / len(medians) for session in zip(*medians, strict=False)])
@@ -232,7 +232,7 @@ def geometric_mean_of(ratios: Sequence[Ratio], medians: Sequence[Sequence[float]
 
 
 def _student(values: Sequence[float]) -> tuple[float, float]:
-    """The ends of `mean_interval` of two values or more."""
+    """Return the ends of `mean_interval` of two values or more."""
     count = len(values)
     centre = math.fsum(values) / count
     width = _student_factor(count) * math.dist(values, [centre] * count)
@@ -241,7 +241,7 @@ def _student(values: Sequence[float]) -> tuple[float, float]:
 
 @lru_cache(maxsize=256)
 def _student_factor(count: int) -> float:
-    """Half the width of the interval, in units of the distance of `count` values from their mean."""
+    """Return half the width of the interval, in units of the distance of `count` values from their mean."""
     from scipy.special import stdtrit  # see mean_interval
 
     return float(stdtrit(count - 1, (1 + _LEVEL) / 2)) / math.sqrt((count - 1) * count)

@@ -1,4 +1,4 @@
-"""The workers of a session, or of several: a fresh one for each contestant, and all of them closed at the end."""
+"""Workers of a session, or of several: a fresh one for each contestant, and all of them closed at the end."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ _CACHE_LINE_BYTES, _MAX_PADDING_LINES = 64, 1 << 14  # a megabyte
 
 
 class Workers:
-    """By the names of their contestants."""
+    """Workers of sessions, by the names of their contestants."""
 
     def __init__(self, pool: WarmPool, device: Device, arenas: Arenas) -> None:
         self.failures: dict[str, WorkerError] = {}
-        """Why those did not start that are missing."""
+        """Errors of the missing workers, which could not load."""
         self.constants_ns: dict[str, list[int]] = {}
         """Times of calls of nothing in each worker before it had loaded anything, by the judge's clock."""
         self.empty_events_ns: dict[str, list[int]] = {}
-        """What two events show of an empty kernel in eager PyTorch's worker, at the same time."""
+        """Times between two events around an empty kernel in eager PyTorch's worker, at the same time."""
         self._pool, self._device, self._arenas = pool, device, arenas
         self._random = random.SystemRandom()
         self._running: list[Worker] = []
         self._opened: list[tuple[Contestant, Worker]] = []
         self._prepared: set[str] = set()
-        """Names of those that have loaded already."""
+        """Names of the contestants whose workers have loaded already."""
         self.called: dict[str, Worker] = {}
         self.loading_s: dict[str, float] = {}
         """Seconds in which each has loaded its artefacts, which runs code of theirs."""
 
     def open(self, contestants: Sequence[Contestant], dtypes: Sequence[FloatDType]) -> None:
-        """Start a worker for everybody, which opens a CUDA device but has loaded nothing. Raises what is our own fault.
+        """Start a worker for every contestant, which opens a CUDA device but loads nothing. Raises our own errors.
 
         `dtypes`: those whose artefacts it will be able to load.
 
-        In random order: forked workers inherit one address layout, and the first must not always be the same.
+        The order is random: forked workers inherit one address layout, and the first must not always be the same.
         """
         order = self._random.sample(contestants, len(contestants))
         for contestant in order:
@@ -100,7 +100,7 @@ class Workers:
         events_around_nothing: Callable[[Worker], list[int]] | None = None,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """Have all that are open load their artefacts of `dtypes`. Raises what is our own fault.
+        """Have all that are open load their artefacts of `dtypes`. Raises errors that are our own fault.
 
         `call_nothing` measures the constant in the clock of each, before anything is loaded; so does
         `events_around_nothing` for events, in eager PyTorch's worker. `meanwhile`: called after that, while they load.
@@ -156,13 +156,13 @@ class Workers:
             self.loading_s[contestant.name] = time.monotonic() - started
 
     def others_seconds(self) -> float:
-        """Processor seconds of everybody else since boot where they are felt, to within clock ticks."""
+        """Return the processor seconds of all other processes since boot where they are felt, to within clock ticks."""
         members = [pid for worker in self.called.values() for pid in worker.tree()]
         own = time.process_time() + sum(map(_processor_seconds, members))
         return machine.busy_seconds(self._device.felt_cores) - own
 
     def close(self) -> None:
-        """All at once: each takes a while to end, above all if it has used a device, and nothing is measured now."""
+        """Close all at once. Each takes a while to end, above all after use of a device; nothing is measured now."""
         for contestant, worker in self._opened:
             # What the candidate's worker has compiled would tell later ones how often it was timed.
             if worker in self._running and contestant.name != CANDIDATE:
@@ -183,7 +183,7 @@ class Workers:
 
     @property
     def are_well(self) -> bool:
-        """Tell if all that have loaded are alive."""
+        """True if all that have loaded are alive."""
         return all(worker.is_alive() for worker in self.called.values())
 
 

@@ -1,7 +1,7 @@
 """Compile the Triton kernels that a submission launches, without a device and without launching them.
 
 `python -I -m robust_kbench.worker.ahead_of_time REQUEST`, run by the sandboxed builder: the submission's host code runs
-here. Machine code and a list of it go to the current folder; whoever reads them must expect anything.
+here. Machine code and a list of it go to the current folder; a reader of these files must expect anything.
 """
 
 import json
@@ -16,7 +16,7 @@ MAX_KERNELS = 16
 
 
 class _Driver:
-    """Stands for devices that can be compiled for and not be used: one of each capability, which is its number."""
+    """Stand-in for devices that can be compiled for and not be used: one of each capability, which is its number."""
 
     def __init__(self, capability: int) -> None:
         self._capability = capability
@@ -30,7 +30,7 @@ class _Driver:
         return self._capability
 
     def set_current_device(self, device: int) -> None:
-        """There is only one."""
+        """Do nothing, as there is only one device."""
 
     def get_current_stream(self, device: int) -> int:
         return 0
@@ -48,7 +48,7 @@ class _Driver:
 
 
 def _unmeasured(call: Any, *_: Any, **__: Any) -> list[float]:
-    """An autotuner that finds all configurations equally fast takes the first."""
+    """Return equal times: an autotuner that finds all configurations equally fast takes the first."""
     return [1.0, 1.0, 1.0]
 
 

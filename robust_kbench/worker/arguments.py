@@ -1,4 +1,4 @@
-"""From the judge's description of the arguments to what a kernel is called with: views of shared memory."""
+"""Arguments of a kernel, made from the judge's description of them: views of shared memory."""
 
 import ctypes
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from robust_kbench.worker.kernel import map_shared
 
 
 class Arena:
-    """The judge's shared memory as this process sees it, for as long as it lives."""
+    """View of the judge's shared memory from this process, for as long as it lives."""
 
     def __init__(self, descriptor: int, size_bytes: int) -> None:
         self.size_bytes = size_bytes
@@ -18,7 +18,7 @@ class Arena:
         self._memory = (ctypes.c_char * size_bytes).from_address(self.address)
 
     def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
-        """The tensor that `spec` describes: dtype, shape, stride (elements) and offset (bytes)."""
+        """Return the tensor that `spec` describes: dtype, shape, stride (elements) and offset (bytes)."""
         dtype = getattr(torch, spec["dtype"])
         if spec["span"] == 0:
             return torch.empty(spec["shape"], dtype=dtype)
@@ -26,24 +26,24 @@ class Arena:
         return flat.as_strided(spec["shape"], spec["stride"])
 
     def pointer(self, spec: dict[str, Any]) -> ctypes.c_void_p:
-        """The address of the first element, for kernels of abi c."""
+        """Return the address of the first element, for kernels of abi c."""
         return ctypes.c_void_p(self.address + spec["offset"])
 
 
 class Memory(Protocol):
-    """The judge's memory: shared memory (`Arena`), or a device's (worker.cuda.memory)."""
+    """Memory of the judge's: shared memory (`Arena`), or a device's (worker.cuda.memory)."""
 
     def tensor(self, spec: dict[str, Any]) -> torch.Tensor:
-        """The tensor that `spec` describes."""
+        """Return the tensor that `spec` describes."""
 
     def pointer(self, spec: dict[str, Any]) -> ctypes.c_void_p:
-        """The address of its first element, for kernels of abi c."""
+        """Return the address of its first element, for kernels of abi c."""
 
 
 def build(
     abi: str, arena: Memory, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], axes: list[int]
 ) -> list[Any]:
-    """The positional arguments of one call; `receive` is to bring the scalars, whose places hold zeros."""
+    """Build the positional arguments of one call; `receive` is to bring the scalars, whose places hold zeros."""
     if abi == "c":
         return [_native(arena, spec) for spec in (*inputs, *outputs)] + [ctypes.c_int64(size) for size in axes]
     called_with = inputs if abi in ("value", "torch") else [*inputs, *outputs]
@@ -51,7 +51,7 @@ def build(
 
 
 def zero(spec: dict[str, Any]) -> int | float:
-    """What stands for a scalar until it comes."""
+    """Return the value that stands for a scalar until the scalar comes."""
     return 0 if spec["scalar"] == "int64" else 0.0
 
 
@@ -71,13 +71,13 @@ def receive(arguments: list[Any], scalars: Mapping[int, int | float]) -> None:
 
 
 def describe(result: Any) -> list[dict[str, Any]]:
-    """What a kernel of abi value returned, as claims for the judge to check; nothing is converted or copied here."""
+    """Describe the results of a kernel of abi value, as claims for the judge to check. Converts and copies nothing."""
     tensors = result if isinstance(result, tuple | list) else [result]
     return [_claim(tensor) for tensor in tensors[:16]]
 
 
 def copy(result: Any, slots: list[torch.Tensor]) -> None:
-    """Copy what a kernel returned to `slots`, as far as it has their shapes and dtypes."""
+    """Copy a kernel's results to `slots`, as far as they have the slots' shapes and dtypes."""
     tensors = result if isinstance(result, tuple | list) else [result]
     for tensor, slot in zip(tensors, slots, strict=False):
         if type(tensor) is torch.Tensor and tensor.shape == slot.shape and tensor.dtype == slot.dtype:

@@ -1,4 +1,4 @@
-"""How one call is carried out on each kind of device, inside the worker.
+"""Devices inside the worker: how one call is carried out on each kind.
 
 The arguments are views of the judge's memory, and the judge's clock is the only one. On the cpu device a call waits for
 GO (`CpuCall`), on a CUDA device it is launched behind a gate (see worker.cuda).
@@ -15,26 +15,26 @@ from robust_kbench.worker.uses import CpuCalls
 
 
 class Call(Protocol):
-    """One call, in the order in which its methods run; only `run` is inside the judge's clock."""
+    """Call with its methods in the order in which they run; only `run` is inside the judge's clock."""
 
     def fill(self) -> None:
-        """The inputs' values have arrived in shared memory."""
+        """Take note that the inputs' values have arrived in shared memory."""
 
     def rehearse(self) -> dict[str, Any]:
         """Go through `run` with nothing in the kernel's place."""
 
     def receive(self, scalars: Mapping[int, int | float]) -> None:
-        """The scalars have arrived: position among the arguments -> value."""
+        """Receive the scalars: position among the arguments -> value."""
 
     def run(self, kernel: Kernel) -> dict[str, Any]:
-        """Call the kernel and say what came back."""
+        """Call the kernel and describe its results."""
 
     def copy_out(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Bring results to where the judge reads them."""
 
 
 class CpuCall:
-    """A call whose arguments lie in shared memory."""
+    """Call whose arguments lie in shared memory."""
 
     def __init__(self, abi: str, arena: arguments.Arena, request: dict[str, Any]) -> None:
         self._returns = abi in ("value", "torch")
@@ -43,22 +43,22 @@ class CpuCall:
         self._outputs = [arena.tensor(spec) for spec in request["outputs"]] if request["copy_out"] else []
 
     def fill(self) -> None:
-        """Nothing to do: the views already show the new values."""
+        """Do nothing: the views already show the new values."""
 
     def rehearse(self) -> dict[str, Any]:
         """Go through `run` with nothing in the kernel's place.
 
         The caches were emptied for the kernel's sake. Without this, our own code would be fetched from memory inside
-        the clock, which costs 30 us, and as much more or less as the layout of this process happens to be.
+        the clock. That costs 30 us, and as much more or less as the layout of this process happens to be.
         """
         return self.run(_return_first if self._returns or not self._is_native else _C_IDLE)
 
     def receive(self, scalars: Mapping[int, int | float]) -> None:
-        """The scalars have arrived."""
+        """Put the scalars that have arrived into their places."""
         arguments.receive(self._arguments, scalars)
 
     def run(self, kernel: Kernel) -> dict[str, Any]:
-        """Call the kernel and say what came back."""
+        """Call the kernel and describe its results."""
         self._result = kernel(*self._arguments)
         return {"outcome": "returned", "outputs": arguments.describe(self._result) if self._returns else []}
 
@@ -70,7 +70,7 @@ class CpuCall:
 
 
 class CpuDevice:
-    """The processor, one thread."""
+    """Processor as a device with one thread."""
 
     def open_memory(self, descriptor: int, request: dict[str, Any]) -> arguments.Arena:
         """Map the judge's shared memory; from then on nothing here can map it elsewhere."""
@@ -88,7 +88,7 @@ def _return_first(*arguments: Any) -> Any:
 
 
 def _c_idle() -> Kernel:
-    """A C function that does nothing worth mentioning with any arguments."""
+    """Return a C function that does nothing worth mentioning with any arguments."""
     function: Kernel = ctypes.CDLL(None).labs
     function.restype = None  # type: ignore[attr-defined]
     return function

@@ -1,4 +1,4 @@
-"""Drives the CUDA emulator's runtime around a call: settings and the tensors' names before, findings after."""
+"""Emulated calls: drives the CUDA emulator's runtime, with settings and tensors' names before, findings after."""
 
 import ctypes
 import json
@@ -8,7 +8,7 @@ _MAX_REPORTS = 16
 
 
 class Named(TypedDict):
-    """A tensor of the call: name, place and size in bytes, and whether it holds values before the call."""
+    """Tensor of the call: name, place and size in bytes, and whether it holds values before the call."""
 
     name: str
     offset: int
@@ -17,7 +17,7 @@ class Named(TypedDict):
 
 
 class Emulation(TypedDict):
-    """How one call is emulated; `schedule` is 0 forward, 1 reverse, 2 shuffled by `seed`."""
+    """Settings of one emulated call; `schedule` is 0 forward, 1 reverse, 2 shuffled by `seed`."""
 
     schedule: int
     seed: int
@@ -30,13 +30,13 @@ class Emulation(TypedDict):
 
 
 class Memory(Protocol):
-    """Where the tensors lie."""
+    """Memory in which the tensors lie, from its `address` on."""
 
     address: int
 
 
 class Emulator:
-    """The runtime library that an emulated kernel's shared object is linked with."""
+    """Runtime library that an emulated kernel's shared object is linked with."""
 
     def __init__(self, path: str) -> None:
         self._library = ctypes.CDLL(path)
@@ -49,7 +49,7 @@ class Emulator:
         self._library.kbemu_end.restype = ctypes.c_char_p
 
     def begin(self, emulation: Emulation, memory: Memory) -> None:
-        """Before a call."""
+        """Set up the runtime before a call."""
         self._library.kbemu_begin(
             emulation["schedule"], emulation["seed"], emulation["poison"], emulation["checked"], emulation["cores"],
             emulation["work_limit"], emulation["cpu_seconds"],
@@ -59,6 +59,6 @@ class Emulator:
             self._library.kbemu_tensor(tensor["name"].encode(), address, tensor["size"], tensor["initialised"])
 
     def end(self) -> list[dict[str, Any]]:
-        """After a call: what the checker found, the first findings only."""
+        """Return the checker's findings after a call, the first ones only."""
         reports: list[dict[str, Any]] = json.loads(self._library.kbemu_end())
         return reports[:_MAX_REPORTS]

@@ -1,6 +1,6 @@
-"""Which files of /dev a process on a GPU may open: that GPU's, and those that all GPUs of a machine share.
+"""Files of /dev that a process on a GPU may open: that GPU's, and those that all GPUs of a machine share.
 
-Who could open the others could compute on them, unseen, and disturb what is measured there.
+A process that could open the others could compute on them, unseen, and disturb measurements there.
 """
 
 import contextlib
@@ -18,16 +18,16 @@ VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Gpu(NamedTuple):
-    """As the driver numbers it: `uuid` is what CUDA_VISIBLE_DEVICES may name, `minor` the number in its node's name."""
+    """GPU as the driver numbers it. CUDA_VISIBLE_DEVICES may name its `uuid`; `minor` is the number of its node."""
 
     uuid: str
     minor: int
 
 
 def first_visible(environment: Mapping[str, str] = os.environ, driver: str = _DRIVER) -> Gpu | None:
-    """The first that CUDA_VISIBLE_DEVICES names, by its place among all or by its unique name.
+    """Find the first GPU that CUDA_VISIBLE_DEVICES names, by its place among all or by its unique name.
 
-    None where the driver does not tell, or what is named is a part of a GPU.
+    None where the driver does not tell, or where the name is that of a part of a GPU.
     """
     gpus = _installed(driver)
     name = environment.get(VARIABLE, "0").split(",")[0].strip()
@@ -37,16 +37,16 @@ def first_visible(environment: Mapping[str, str] = os.environ, driver: str = _DR
 
 
 def named(environment: Mapping[str, str] = os.environ, driver: str = _DRIVER) -> dict[str, str]:
-    """What a confined process must find in its environment, as the only GPU that it can open has another place for it.
+    """Return the environment variable that names the GPU to a confined process.
 
-    Empty where `first_visible` is None.
+    The only GPU that such a process can open has another place for it. Empty where `first_visible` is None.
     """
     gpu = first_visible(environment, driver)
     return {} if gpu is None else {VARIABLE: gpu.uuid}
 
 
 def openable(environment: Mapping[str, str] = os.environ, driver: str = _DRIVER, nodes: str = _NODES) -> list[str]:
-    """The nodes of `first_visible` and those that belong to no GPU; of all GPUs where it is None."""
+    """List the nodes of `first_visible` and those that belong to no GPU; of all GPUs where it is None."""
     gpu, every = first_visible(environment, driver), sorted(glob.glob(nodes))
     if gpu is None:
         return every
@@ -55,7 +55,7 @@ def openable(environment: Mapping[str, str] = os.environ, driver: str = _DRIVER,
 
 
 def _installed(driver: str) -> list[Gpu]:
-    """In the order of their addresses on the bus, as nvidia-smi numbers them."""
+    """List the GPUs in the order of their addresses on the bus, as nvidia-smi numbers them."""
     gpus = []
     for place in sorted(glob.glob(os.path.join(driver, "*", "information"))):
         with contextlib.suppress(OSError, KeyError, ValueError), open(place) as file:

@@ -1,8 +1,8 @@
 """Kernels that are launched and do nothing, for the knock-out test of the custom track (see checking.knock_out).
 
-Who launches looks for VARIABLE in the environment: this module for Triton, the emulator's runtime for CUDA on the cpu
-device, `kbench_launch.cpp`, which is linked into what nvcc builds, for CUDA on a device, and worker.cuda.launches for
-abi launch.
+Each launching code looks for VARIABLE in the environment: this module for Triton, the emulator's runtime for CUDA on
+the cpu device, `kbench_launch.cpp`, which is linked into nvcc's builds, for CUDA on a device, and
+worker.cuda.launches for abi launch.
 """
 
 import os
@@ -12,7 +12,7 @@ VARIABLE = "KBENCH_KNOCKED_OUT"
 
 
 def is_due() -> bool:
-    """Whether kernels do nothing in this process."""
+    """Tell if kernels do nothing in this process."""
     return VARIABLE in os.environ
 
 
@@ -25,4 +25,4 @@ def knock_out_triton() -> None:
 
 
 def _launch_nothing(*arguments: Any, **options: Any) -> None:
-    """In the place of a launch."""
+    """Do nothing in the place of a launch."""

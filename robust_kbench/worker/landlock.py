@@ -1,4 +1,4 @@
-"""Landlock: what files a process and its children can read, run and change from then on. Needs no privilege."""
+"""Landlock: limits the files that a process and its children can read, run and change. Needs no privilege."""
 
 import ctypes
 import os
@@ -21,12 +21,12 @@ _READ_ONE = _EXECUTE | _READ_FILE
 
 
 def version() -> int:
-    """The version of the kernel's landlock interface. Raises OSError where there is none."""
+    """Return the version of the kernel's landlock interface. Raises OSError where there is none."""
     return kernel.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))
 
 
 def is_available() -> bool:
-    """Whether the kernel has landlock and it is switched on."""
+    """Tell if the kernel has landlock and it is switched on."""
     try:
         return version() > 0
     except OSError:
@@ -36,7 +36,7 @@ def is_available() -> bool:
 def restrict(folder: str, *, writable: Iterable[str] = (), readable: Iterable[str] = ()) -> None:
     """Restrict this process for good: to `folder`, to further files or folders, such as GPU nodes, and to `readable`.
 
-    What can be changed can be read, too. What does not exist is passed over. Files that are open stay open.
+    Everything that can be changed can be read, too. A path that does not exist is passed over. Open files stay open.
     """
     level = version()
     change_one = _WRITE_FILE | (_TRUNCATE if level >= 3 else 0)

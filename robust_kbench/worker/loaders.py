@@ -1,4 +1,4 @@
-"""From a built artefact to a callable, one function per way of being called. Runs only in a worker."""
+"""Loaders of built artefacts as callables, one function per way of being called. Runs only in a worker."""
 
 import ctypes
 import importlib.machinery
@@ -14,7 +14,7 @@ Kernel = Callable[..., Any]
 
 
 def load(request: dict[str, Any]) -> Kernel:
-    """The submission's entry point. Raises whatever the submission raises while it is imported."""
+    """Load the submission's entry point. Raises any error that the submission raises while it is imported."""
     if request["abi"] == "c":
         return _load_c(request["path"], request["symbol"])
     if request["abi"] == "launch":

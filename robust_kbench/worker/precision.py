@@ -1,4 +1,4 @@
-"""What PyTorch may round in this worker: what the task's contract allows, whatever its defaults are.
+"""Precision of PyTorch in this worker: it may round as the task's contract allows, independent of its defaults.
 
 The older names of the settings are used, because inductor reads them, and mixing them with the newer ones raises.
 """

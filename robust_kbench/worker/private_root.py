@@ -1,7 +1,7 @@
-"""A root of its own for a process tree: what may be read, read-only, what may be changed, and nothing else.
+"""Private root for a process tree: readable paths, read-only, changeable paths, and nothing else.
 
-Takes landlock's place on a kernel without it. Needs a user namespace, and the process to be alone in it. Everything is
-bound from the former root, which is then taken away.
+It takes landlock's place on a kernel without it. It needs a user namespace, and the process to be alone in it.
+Everything is bound from the former root, which is then taken away.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ _KEPT = {  # a mount in a user namespace may lose none of these
 
 
 _OF_THE_MACHINE = ("sys", "sysrq-trigger", "irq", "bus", "fs")
-"""What of /proc is no process, and may be written by whoever has root's number, even without a single capability."""
+"""Parts of /proc that are no processes, and that a process with root's number may write, even without capabilities."""
 
 
 def enter(folder: str, *, writable: Iterable[str] = (), readable: Iterable[str] = ()) -> None:
     """Change the root of this process; `folder` can be changed, too. Raises OSError where that is forbidden.
 
-    After an error the root is what it was, unless what of /proc belongs to the machine could not be made read-only.
-    Else `folder` is the working directory. What does not exist is passed over.
+    After an error the root is the former one, unless the parts of /proc that belong to the machine could not be made
+    read-only. Without an error `folder` is the working directory. A path that does not exist is passed over.
     """
     if kernel.MACHINE not in kernel.PIVOT_ROOT:
         raise OSError(errno.ENOSYS, f"no pivot_root for {kernel.MACHINE}")
@@ -65,7 +65,7 @@ def enter(folder: str, *, writable: Iterable[str] = (), readable: Iterable[str] 
 
 
 def _show(base: str, path: str, *, is_writable: bool, is_recursive: bool) -> None:
-    """Have `path` below `base` lead to what it leads to now, with or without what is mounted within."""
+    """Have `path` below `base` lead to its present target, with or without the mounts within it."""
     real = os.path.realpath(path)
     if not os.path.exists(real):
         return
@@ -87,14 +87,14 @@ def _protect(path: str) -> None:
 
 
 def _make_read_only(place: str) -> None:
-    """What is mounted at `place`, without what is mounted within."""
+    """Make the mount at `place` read-only, without the mounts within it."""
     flags = os.statvfs(place).f_flag
     kept = sum(flag_of_mount for flag, flag_of_mount in _KEPT.items() if flags & flag)
     kernel.mount("none", place, None, kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY | kept)
 
 
 def _make_place(place: str, *, is_folder: bool) -> None:
-    """A folder or an empty file to bind to. Inside what was bound before it exists already."""
+    """Make a folder or an empty file to bind to. Inside a bound folder it exists already."""
     if os.path.exists(place):
         return
     os.makedirs(place if is_folder else os.path.dirname(place), exist_ok=True)

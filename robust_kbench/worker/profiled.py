@@ -1,4 +1,4 @@
-"""PyTorch's profiler around a submission, inside the worker. What it writes is the accused's claim about itself.
+"""PyTorch's profiler around a submission, inside the worker. Its output is the submission's claim about itself.
 
 The judge loads `Profiled` in the submission's place, as a kernel of abi destination with one output more: a page of
 bytes, which it fills with JSON.
@@ -25,9 +25,9 @@ _KINDS = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "fill"}
 
 
 class Profiled:
-    """A submission that is profiled whenever it is called.
+    """Submission that is profiled whenever it is called.
 
-    `request` holds what loads it (abi, path, symbol), the number of `inputs` and the sizes of the `axes`.
+    `request` names the kernel to load (abi, path, symbol), the number of `inputs` and the sizes of the `axes`.
     """
 
     def __init__(self, request: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ class Profiled:
         self._abi, self._inputs, self._axes = request["abi"], request["inputs"], request["axes"]
 
     def __call__(self, *arguments: Any) -> None:
-        """The task's inputs and outputs, then the page."""
+        """Profile a call with the task's inputs and outputs, and write the result to the page, the last argument."""
         *ordinary, page = arguments
         device = page.device.type
         call = bound(self._kernel, self._abi, ordinary, self._inputs, self._axes, device)
@@ -49,7 +49,7 @@ class Profiled:
 def bound(
     kernel: loaders.Kernel, abi: str, ordinary: Sequence[Any], inputs: int, axes: Sequence[int], device: str
 ) -> Callable[[], Any]:
-    """`kernel` called by `abi`; `ordinary` are the task's inputs, so many of them, and its outputs."""
+    """Bind `kernel`, called by `abi`, to arguments: `ordinary` are the task's inputs, so many, then its outputs."""
     if abi == "destination":
         return lambda: kernel(*ordinary)
     if abi in ("value", "torch"):
@@ -97,7 +97,7 @@ def _operator(event: Any) -> dict[str, Any]:
 
 
 def _activities(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What the device did in the last call, or in all of them where they differ."""
+    """Yield the device's activities in the last call, or in all calls where these differ."""
     found = sorted((event for event in events if event.get("cat") in _KINDS), key=lambda event: float(event["ts"]))
     if len(found) % CALLS == 0:
         found = found[len(found) - len(found) // CALLS :]

@@ -1,6 +1,7 @@
-"""What hostile code may read: system files, Python, compilers and our own published source, and nothing of the user's.
+"""Paths that hostile code may read: system files, Python, compilers and our own published source.
 
-Home directories, other submissions, stores of records and everything of the evaluation that runs are not among it.
+Nothing of the user's is among them: no home directories, other submissions, stores of records, and nothing of the
+running evaluation.
 """
 
 import os
@@ -29,7 +30,7 @@ _VARIABLES = ("LD_LIBRARY_PATH", "CUDA_HOME")
 
 
 def paths(*, own_proc: bool, gpu: bool) -> list[str]:
-    """Files and folders that every sandboxed process may read; those that do not exist do no harm.
+    """List the files and folders that every sandboxed process may read; paths that do not exist do no harm.
 
     `own_proc`: /proc shows nothing but the sandbox's own processes. Elsewhere it shows those of the user.
     """
@@ -40,7 +41,7 @@ def paths(*, own_proc: bool, gpu: bool) -> list[str]:
 
 
 def _python() -> Iterable[str]:
-    """The interpreter, what is installed beside it, and this package; not the checkout that it may lie in."""
+    """Yield the interpreter, packages installed beside it, and this package; not the checkout that holds it."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     yield package
     yield from (sys.prefix, sys.base_prefix, sys.exec_prefix)
@@ -48,14 +49,14 @@ def _python() -> Iterable[str]:
 
 
 def _toolchains() -> Iterable[str]:
-    """Where compilers live that are not part of the system, such as those of an environment of conda's."""
+    """Yield the folders of compilers that are not part of the system, such as those of a conda environment."""
     for tool in (*_TOOLS, *(os.environ.get(name, "") for name in _NAMED_TOOLS)):
         if found := shutil.which(tool):  # a program, a link to one, or a script that calls one beside it
             yield from (os.path.dirname(os.path.dirname(path)) for path in (found, os.path.realpath(found)))
 
 
 def _is_too_much(path: str) -> bool:
-    """Whether `path` is a home directory, or holds one."""
+    """Tell if `path` is a home directory, or holds one."""
     home = os.path.realpath(os.path.expanduser(f"~{_user()}"))
     real = os.path.realpath(path)
     return os.path.commonpath([real, home]) == real

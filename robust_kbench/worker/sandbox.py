@@ -1,4 +1,4 @@
-"""The layers around a worker. Each is tried, none is taken for granted: the names of those in force go to the judge."""
+"""Layers around a worker. Each is tried, none is taken for granted: the names of those in force go to the judge."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from robust_kbench.worker import gpu_nodes, kernel, landlock, private_root, read
 
 
 class Limits(TypedDict):
-    """What one worker may use; sent by the judge with each request for a worker."""
+    """Limits of one worker; sent by the judge with each request for a worker."""
 
     memory_bytes: int
     file_bytes: int
@@ -23,7 +23,7 @@ class Limits(TypedDict):
 
 
 def enter_namespaces() -> list[str]:
-    """Called by the guardian: its children get new user, pid, network and ipc namespaces, as far as allowed."""
+    """Enter new user, pid, network and ipc namespaces, as far as allowed. Called by the guardian for its children."""
     layers = []
     with contextlib.suppress(OSError):
         user, group = os.getuid(), os.getgid()
@@ -44,7 +44,7 @@ def enter_namespaces() -> list[str]:
 
 
 def mount_own_proc() -> list[str]:
-    """Called by the first process of a pid namespace: /proc then shows the processes of that namespace, and only them.
+    """Mount a /proc that shows the processes of this pid namespace, and only them. Called by its first process.
 
     CUDA does not start where /proc knows its process under another number.
     """
@@ -57,7 +57,7 @@ def mount_own_proc() -> list[str]:
 
 
 def hide_files(limits: Limits, layers: list[str]) -> list[str]:
-    """Called by the first process of a user namespace: where there is no landlock, it changes its root instead."""
+    """Change the root where there is no landlock. Called by the first process of a user namespace."""
     if landlock.is_available() or "user namespace" not in layers:
         return []
     with contextlib.suppress(OSError):
@@ -74,7 +74,7 @@ def _write(path: str, text: str) -> None:
 
 
 def restrict(limits: Limits, layers: list[str]) -> list[str]:
-    """Called by the worker before it reads its first request. Returns the names of all layers in force."""
+    """Restrict the worker before it reads its first request. Returns the names of all layers in force."""
     _limit_resources(limits, in_user_namespace="user namespace" in layers)
     layers = [*layers, "resource limits"]
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
@@ -105,7 +105,7 @@ def restrict(limits: Limits, layers: list[str]) -> list[str]:
 
 
 def forbid_dumps() -> None:
-    """No dumps of memory when something crashes: one byte is too little for a file.
+    """Forbid dumps of memory when something crashes: one byte is too little for a file.
 
     With zero the kernel would still hand them to the program that core_pattern names, which it runs outside of the
     sandbox; with one it does not.

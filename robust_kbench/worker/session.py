@@ -1,4 +1,4 @@
-"""The worker's life: restrict itself, load the submission, answer calls until the judge hangs up."""
+"""Session of the worker: restrict itself, load the submission, answer calls until the judge hangs up."""
 
 import contextlib
 import gc
@@ -20,7 +20,7 @@ _QUEUES = "CUDA_DEVICE_MAX_CONNECTIONS"
 
 
 def run(limits: sandbox.Limits, layers: list[str], parent: int, fds: dict[str, int]) -> None:
-    """Never returns. Whatever escapes ends the process with exit code 1 and a traceback in the log."""
+    """Run the worker; never return. An uncaught error ends the process with exit code 1 and a traceback in the log."""
     code = 1
     try:
         os.dup2(fds["log"], 1)
@@ -188,7 +188,7 @@ class _Session:
 def _few_queues() -> Iterator[None]:
     """Have the driver create a context with two channels for kernels in place of eight, in a third of the time.
 
-    Streams of a worker may wait for each other then. What a submission finds in its environment is the same.
+    Streams of a worker may wait for each other then. The environment that a submission finds is the same.
     """
     os.environ[_QUEUES] = "2"
     try:
@@ -198,14 +198,15 @@ def _few_queues() -> Iterator[None]:
 
 
 def _shift_addresses(size_bytes: int) -> tuple[object, ...]:
-    """What is mapped or allocated from now on lies elsewhere, for as long as the result lives."""
+    """Shift the addresses of later mappings and allocations, for as long as the result lives."""
     return (mmap.mmap(-1, size_bytes), bytearray(size_bytes)) if size_bytes else ()
 
 
 def _touch_heap(size_bytes: int) -> None:
     """Have the heap's pages in place, which stay there when they are freed (see the pool's environment).
 
-    Otherwise the first ten or twenty calls of whoever allocates results pay for page faults, four times their own time.
+    Otherwise the first ten or twenty calls of a kernel that allocates results pay for page faults, four times their own
+    time.
     """
     if size_bytes:
         try:

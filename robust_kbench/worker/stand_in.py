@@ -1,6 +1,7 @@
 """Call a submission on arguments of the right shape and without any of the judge's values: for compilers and tools.
 
-`python -I -m robust_kbench.worker.stand_in REQUEST` does so on the CUDA device, inside whatever watches this process.
+`python -I -m robust_kbench.worker.stand_in REQUEST` does so on the CUDA device, inside a tool that watches this
+process.
 """
 
 import json
@@ -14,7 +15,7 @@ from robust_kbench.worker import loaders, profiled
 
 
 def arguments(request: dict[str, Any], device: str) -> list[Any]:
-    """Inputs, then outputs; scalars have their value, tensors are zeros, which every index may be."""
+    """Make the inputs, then the outputs; scalars have their value, tensors are zeros, which every index may be."""
     return [_argument(spec, device) for spec in (*request["inputs"], *request["outputs"])]
 
 
@@ -25,14 +26,14 @@ def _argument(spec: dict[str, Any], device: str) -> Any:
 
 
 def call(request: dict[str, Any], device: str) -> Callable[[], Any]:
-    """The submission, ready to be called without arguments."""
+    """Return the submission, ready to be called without arguments."""
     kernel = loaders.load(request)
     passed = arguments(request, device)
     return profiled.bound(kernel, request["abi"], passed, len(request["inputs"]), request["axes"], device)
 
 
 def main() -> None:
-    """One call to warm up, and one between the marks that profilers heed."""
+    """Call the submission once to warm up, and once between the marks that profilers heed."""
     with open(sys.argv[1]) as file:
         request = json.load(file)
     kernel = call(request, "cuda")

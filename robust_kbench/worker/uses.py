@@ -12,7 +12,7 @@ from robust_kbench.worker.loaders import Kernel
 
 
 class Use:
-    """What a request says of it; without anything, one plain call."""
+    """Use of a kernel that a request asks for; one plain call if it names none."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         told = request.get("use") or {}
@@ -24,17 +24,17 @@ class Use:
 
     @property
     def calls(self) -> int:
-        """The number of calls."""
+        """Number of the calls that the use makes."""
         return len(self._order)
 
     def outputs_of(self, call: int) -> list[dict[str, Any]]:
-        """Descriptions of a call's outputs."""
+        """Return the descriptions of a call's outputs."""
         count = len(self._outputs) // len(self._order)
         found: list[dict[str, Any]] = self._outputs[call * count : (call + 1) * count]
         return found
 
     def arguments(self, abi: str, memory: arguments.Memory, *, passes_outputs: bool) -> list[list[Any]]:
-        """The arguments of each call."""
+        """Build the arguments of each call."""
         count = len(self._inputs) // self._sets
         found = []
         for call, number in enumerate(self._order):
@@ -55,7 +55,7 @@ class Use:
 
     @staticmethod
     def claims(results: list[Any]) -> list[list[dict[str, Any]]]:
-        """Describe what each call has returned. Raises ValueError for a call with more or fewer results than others."""
+        """Describe the results of each call. Raises ValueError for a call with more or fewer results than others."""
         found = [arguments.describe(result) for result in results]
         if len(counts := {len(each) for each in found}) > 1:
             raise ValueError(f"some calls returned {min(counts)} values, others {max(counts)}")
@@ -64,7 +64,7 @@ class Use:
     def run(
         self, kernel: Kernel, called_with: list[list[Any]], enter_thread: Callable[[], object] = lambda: None
     ) -> list[Any]:
-        """Make the calls; what each has returned. Raises what they raise. `enter_thread` begins another thread."""
+        """Make the calls and return the result of each. Raises their errors. `enter_thread` begins another thread."""
         with _mode(self._mode):
             if not self._in_thread:
                 return [kernel(*each) for each in called_with]
@@ -88,7 +88,7 @@ class Use:
 
 
 class CpuCalls:
-    """Such calls on the processor, as worker.devices.CpuCall is a plain one."""
+    """Calls on the processor as a `Use` has them; worker.devices.CpuCall is one plain call."""
 
     def __init__(self, abi: str, arena: arguments.Arena, request: dict[str, Any]) -> None:
         self._use = Use(request)
@@ -98,18 +98,18 @@ class CpuCalls:
         self._arguments = self._use.arguments(abi, arena, passes_outputs=not self._returns)
 
     def fill(self) -> None:
-        """Nothing to do: the views already show the new values."""
+        """Do nothing: the views already show the new values."""
 
     def rehearse(self) -> dict[str, Any]:
-        """Nothing to do: no time counts."""
+        """Do nothing, as no time counts."""
         return {"outcome": "returned", "outputs": []}
 
     def receive(self, scalars: Mapping[int, int | float]) -> None:
-        """The scalars have arrived."""
+        """Put the scalars that have arrived into their places."""
         self._use.receive(self._arguments, scalars)
 
     def run(self, kernel: Kernel) -> dict[str, Any]:
-        """Make the calls and say what came back, one after the other."""
+        """Make the calls and describe their results, one after the other."""
         self._results = self._use.run(kernel, self._arguments)
         claims = [claim for each in self._use.claims(self._results) for claim in each] if self._returns else []
         return {"outcome": "returned", "outputs": claims}

@@ -1,4 +1,4 @@
-"""What crosses the trust boundary, to the byte. Judge and worker both read this file; nothing here may be trusted.
+"""Protocol of the trust boundary, to the byte. Judge and worker both read this file; nothing here may be trusted.
 
 Requests travel over a socket: a little-endian u32 length and as many bytes of JSON. Answers and clock signals lie in a
 control page, a sealed memfd of CONTROL_BYTES that only the judge and this one worker map:
@@ -56,7 +56,7 @@ Scalar = int | float
 
 
 def send_frame(channel: socket.socket, message: dict[str, Any]) -> None:
-    """Send one JSON message."""
+    """Send one JSON message, with its length before it."""
     body = json.dumps(message, separators=(",", ":")).encode()
     channel.sendall(_HEADER.pack(len(body)) + body)
 
@@ -71,27 +71,27 @@ def receive_frame(channel: socket.socket) -> dict[str, Any]:
 
 
 def places_of_scalars(inputs: Sequence[Mapping[str, Any]]) -> dict[int, str]:
-    """Which of the described inputs are scalars: position -> dtype."""
+    """Find the scalars among the described inputs: position -> dtype."""
     return {place: spec["scalar"] for place, spec in enumerate(inputs) if "scalar" in spec}
 
 
 def pack_scalars(dtypes: Mapping[int, str], scalars: Mapping[int, Scalar]) -> bytes:
-    """Scalars by position, as they lie in the control page."""
+    """Pack scalars by position, as they lie in the control page."""
     return struct.pack(_format(dtypes), *(scalars[place] for place in dtypes))
 
 
 def unpack_scalars(dtypes: Mapping[int, str], packed: bytes | mmap.mmap, offset: int = 0) -> dict[int, Scalar]:
-    """The opposite."""
+    """Unpack scalars that `pack_scalars` has packed: position -> value."""
     return dict(zip(dtypes, struct.unpack_from(_format(dtypes), packed, offset), strict=True))
 
 
 def pack_turn(turn: int, gate: int) -> bytes:
-    """The turn of a call on a CUDA device, and the offset of its gate's word, as they lie in the control page."""
+    """Pack the turn of a call on a CUDA device, and the offset of its gate's word, for the control page."""
     return _TURN.pack(turn, gate)
 
 
 def unpack_turn(page: mmap.mmap) -> tuple[int, int]:
-    """The opposite."""
+    """Unpack the turn and the offset that `pack_turn` has packed."""
     turn, gate = _TURN.unpack_from(page, TURN_OFFSET)
     return turn, gate
 

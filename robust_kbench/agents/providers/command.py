@@ -1,8 +1,8 @@
-"""A language model behind a command line: the prompt goes to its stdin, the answer comes from its stdout.
+"""Provider for a language model behind a command line: the prompt goes to stdin, the answer comes from stdout.
 
-Commands are data (commands.yaml): the words of the command, and where text, counts, cost and a sign of failure stand in
-its output. A command runs in a new, empty folder, with the environment that it needs and nothing else; what it has
-started ends with it. No text with exit code 0 is a failure.
+Commands are data (commands.yaml): the words of the command, and the places of text, counts, cost and a sign of failure
+in its output. A command runs in a new, empty folder, with the environment that it needs and nothing else. Processes
+that it has started end with it. Exit code 0 without any text is a failure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_LINES, _MAX_STARTS = 20_000, 20
 
 
 class Command(Strict):
-    """How a program is called, and how its output is read.
+    """Description of how a program is called, and how its output is read.
 
     A path is keys joined by dots, where `*` is any key. Several paths of a count are added up.
     """
@@ -71,7 +71,7 @@ class Command(Strict):
 
 
 def read(file: Path) -> dict[str, Command]:
-    """The commands of a YAML file, by name. Raises UsageError and SpecError."""
+    """Read the commands of a YAML file, by name. Raises UsageError and SpecError."""
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -87,27 +87,30 @@ def _mapping(entry: Any) -> dict[str, Any]:
 
 @lru_cache
 def shipped() -> Mapping[str, Command]:
-    """The commands of the package."""
+    """Return the commands that come with the package."""
     with resources.as_file(resources.files("robust_kbench.agents.providers") / "commands.yaml") as file:
         return read(file)
 
 
 class _Passing(ProviderError):
-    """A failure that may not come again."""
+    """Failure that may not come again, so that the request is tried again."""
 
 
 @dataclass(frozen=True)
 class CommandLine:
-    """Runs a command once for each request, and again when it fails; may be used from several threads."""
+    """Provider that runs a command for each request, and again when it fails; usable from several threads."""
 
     name: str
     command: Command
     attempts: int = 3
     pause_s: float = 2.0
-    """Before the second attempt; four times as long before each further one."""
+    """Seconds before the second attempt; four times as long before each further one."""
 
     def complete(self, request: Request) -> Reply:
-        """Raises ProviderError. What took all its time, or flooded us, is not asked again."""
+        """Run the command and return its answer. Raises ProviderError.
+
+        A command that took all its time, or wrote too much output, is not tried again.
+        """
         started = time.monotonic()
         attempt = 1
         while True:
@@ -163,7 +166,7 @@ class CommandLine:
 
 @dataclass(frozen=True)
 class Facts:
-    """What an output holds. Nothing of it is trusted."""
+    """Values in the output of a command. None of them is trusted."""
 
     text: Any
     error: str = ""
@@ -173,7 +176,7 @@ class Facts:
 
 
 def read_facts(command: Command, output: str) -> Facts:
-    """Find what the paths of `command` name. Raises ProviderError for an output that is no JSON."""
+    """Find the values at the paths of `command`. Raises ProviderError for an output that is no JSON."""
     if command.output == "text":
         return Facts(output)
     documents = list(_lines(output) if command.output == "lines" else _document(output))
@@ -191,7 +194,7 @@ def read_facts(command: Command, output: str) -> Facts:
 
 
 def _document(output: str) -> Iterator[Any]:
-    """The first JSON document that begins a line, whatever else was printed; of a list, each element."""
+    """Yield the first JSON document that begins a line, whatever else was printed; of a list, each element."""
     for start in itertools.islice(re.finditer(r"^[\[{]", output, re.M), _MAX_STARTS):
         try:
             document, _ = json.JSONDecoder().raw_decode(output, start.start())
@@ -202,7 +205,7 @@ def _document(output: str) -> Iterator[Any]:
 
 
 def _lines(output: str) -> Iterator[Any]:
-    """The lines that are JSON objects, of many the last ones."""
+    """Yield the lines that are JSON objects; of very many lines, only the last ones are read."""
     for line in output.split("\n")[-_MAX_LINES:]:
         if line.startswith("{"):
             try:
@@ -212,7 +215,7 @@ def _lines(output: str) -> Iterator[Any]:
 
 
 def _last(documents: Sequence[Any], path: str) -> Any:
-    """What the path names in the last document that has it."""
+    """Return the value at the path in the last document that has it; None where none has it."""
     for document in reversed(documents if path else []):
         value = next(_at(document, path), None)
         if value is not None:
@@ -221,7 +224,7 @@ def _last(documents: Sequence[Any], path: str) -> Any:
 
 
 def _sum(documents: Sequence[Any], paths: Sequence[str]) -> int | None:
-    """Of all counts in the last document that has one; None where none has."""
+    """Return the sum of all counts in the last document that has one; None where none has."""
     for document in reversed(documents):
         counts = [outside.count(value) for path in paths for value in _at(document, path)]
         known = [count for count in counts if count is not None]
@@ -231,7 +234,7 @@ def _sum(documents: Sequence[Any], paths: Sequence[str]) -> int | None:
 
 
 def _at(data: Any, path: str) -> Iterator[Any]:
-    """All that the path names."""
+    """Yield all values at the path in `data`."""
     key, _, rest = path.partition(".")
     if isinstance(data, dict):
         for value in list(data.values()) if key == "*" else [data[key]] if key in data else []:
@@ -243,14 +246,14 @@ def _holds(document: Any, where: Mapping[str, str]) -> bool:
 
 
 def _reason(error: Any, text: Any) -> str:
-    """A sign alone says nothing; then the text often says why."""
+    """Return the reason of a failure. A sign alone gives none; then the text often tells the reason."""
     if isinstance(error, str):
         return error
     return text if isinstance(text, str) and text.strip() else "without a reason"
 
 
 def _prompt(request: Request) -> str:
-    """The turns as one text; with a single one, that one."""
+    """Join the turns to one text, each with its role; a single turn stays as it is."""
     if len(request.messages) == 1:
         return request.messages[0].text
     return "\n\n".join(f"[{message.role}]\n{message.text}" for message in request.messages)

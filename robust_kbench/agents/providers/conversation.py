@@ -1,4 +1,4 @@
-"""Talk to a program through its pipes: all of the prompt in, all of the output back, within a time and a size."""
+"""Conversation with a program through its pipes: prompt in, output back, within limits of time and size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TICK_S = 0.05
 
 
 class Flood(Exception):
-    """More output than anybody wants."""
+    """Error raised when a program writes more output than the limit."""
 
     def __init__(self, limit_bytes: int) -> None:
         super().__init__(limit_bytes)
@@ -28,12 +28,12 @@ class Flood(Exception):
 def converse(
     process: subprocess.Popen[bytes], prompt: bytes, timeout_s: float, limit_bytes: int = MAX_ANSWER_BYTES
 ) -> tuple[int, bytes, bytes]:
-    """Its exit code, what it wrote to stdout, and the end of what it wrote to stderr.
+    """Send the prompt; return the exit code, all of stdout, and the end of stderr.
 
     `process` is unbuffered, leads a session of its own, and has three pipes. Whatever happens, it and all of its group
-    have ended afterwards; where it did not end by itself, so have its other descendants. A program need not read its
-    prompt, and is not waited for when it has ended and something that it started keeps a pipe open. Raises TimeoutError
-    and Flood.
+    have ended afterwards. Where it did not end by itself, its other descendants have ended, too. A program need not
+    read its prompt. A program that has ended is not waited for when a process that it started keeps a pipe open. Raises
+    TimeoutError and Flood.
     """
     talk = _Talk(process, prompt, limit_bytes)
     try:
@@ -51,7 +51,7 @@ def converse(
 
 
 class _Talk:
-    """The three pipes, and what has come through them."""
+    """Three pipes of a program, and the data that has come through them."""
 
     def __init__(self, process: subprocess.Popen[bytes], prompt: bytes, limit_bytes: int) -> None:
         assert process.stdin is not None
@@ -68,7 +68,7 @@ class _Talk:
             self._ready.register(pipe, selectors.EVENT_WRITE if pipe is self._stdin else selectors.EVENT_READ)
 
     def until_it_ends(self, deadline: float) -> None:
-        """Serve the pipes. Raises TimeoutError and Flood."""
+        """Serve the pipes until the program ends. Raises TimeoutError and Flood."""
         while not _has_ended(self._process):
             if time.monotonic() > deadline:
                 raise TimeoutError
@@ -79,7 +79,7 @@ class _Talk:
                     self._receive(self._stdout if key.fileobj is self._stdout else self._stderr)
 
     def read_what_is_left(self) -> None:
-        """What it wrote before it ended is still in the pipes. Raises Flood, for others may be writing to them."""
+        """Read the output that an ended program left in the pipes. Raises Flood, for others may still write to them."""
         while self._receive(self._stdout):
             pass
         self._receive(self._stderr)
@@ -95,7 +95,7 @@ class _Talk:
             self._leave(self._stdin)
 
     def _receive(self, pipe: IO[bytes]) -> bool:
-        """Whether there was something to read."""
+        """Read a part from the pipe, and tell if there was something to read."""
         if pipe.closed:
             return False
         try:
@@ -118,14 +118,14 @@ class _Talk:
         pipe.close()
 
     def close(self) -> None:
-        """All descriptors."""
+        """Close all descriptors of the conversation."""
         self._ready.close()
         for pipe in (self._stdin, self._stdout, self._stderr):
             pipe.close()
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Without waiting for it, so that its number, which is its group's too, stays its own."""
+    """Tell if the process has ended, without reaping it, so that its number, also its group's, stays its own."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 

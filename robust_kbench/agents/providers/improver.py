@@ -1,10 +1,10 @@
-"""No language model: rules that change the choices which a kernel names, for demonstrations without any model.
+"""Rules in place of a language model: they change the choices that a kernel names, for demonstrations.
 
 A choice is a line like `constexpr int TILE = 8;  // choices: 1 2 4 8 16`. Asked for a kernel, the rules take the one
-that the prompt is about and give one, two or three of its choices other values; of several parents, each choice comes
-from one of them. Asked for a plan, they mark one choice and say what it is to be; with a plan, they carry it out. A
-kernel that failed gets a choice back that the start has. What is drawn depends on the request alone. The rules read no
-measurements and know nothing about kernels: that they get faster is the work of the agent's selection.
+that the prompt is about and give one, two or three of its choices other values. Of several parents, each choice comes
+from one of them. Asked for a plan, they mark one choice and say its new value; with a plan, they carry it out. A kernel
+that failed gets a choice back that the start has. Random draws depend on the request alone. The rules read no
+measurements and know nothing about kernels: faster kernels are the work of the agent's selection.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HOW_MANY = (1, 1, 2, 3)
 
 @dataclass(frozen=True)
 class _Shown:
-    """A block of a prompt, under its section's title. `has_failed`: the section says so."""
+    """Block of a prompt, under its section's title. `has_failed`: the section reports a failure."""
 
     title: str
     language: str
@@ -51,15 +51,15 @@ class _Shown:
 
 
 def can_improve(start: Submission) -> bool:
-    """Whether the kernel names choices."""
+    """Tell if one of the start's files names choices."""
     return any(_choices(text) for text in start.sources.values())
 
 
 class Improver:
-    """Answers every role of every preset by the same rules, at once and for nothing."""
+    """Provider that answers every role of every preset by the same rules, at once and at no cost."""
 
     def complete(self, request: Request) -> Reply:
-        """Never fails; a prompt that shows no choices gets no kernel. A token is a word."""
+        """Answer by the rules, which never fail. A prompt that shows no choices gets no kernel. A token is a word."""
         prompt = request.messages[0].text
         text = _answer(prompt, random.Random(request.digest))
         asked = sum(len(message.text.split()) for message in request.messages)
@@ -83,7 +83,7 @@ def _answer(prompt: str, rng: random.Random) -> str:
 
 
 def _written(base: _Shown, shown: Sequence[_Shown], rng: random.Random) -> str:
-    """The next kernel."""
+    """Return the code of the next kernel."""
     if base.has_failed:
         return _mended(base.code, shown, rng)
     instruction = next((_INSTRUCTION.search(each.code) for each in shown if each.title == _PLAN), None)
@@ -95,7 +95,7 @@ def _written(base: _Shown, shown: Sequence[_Shown], rng: random.Random) -> str:
 
 
 def _blocks(prompt: str) -> Iterator[_Shown]:
-    """All of them. Titles and results inside of blocks are none."""
+    """Yield all blocks of the prompt. Titles and results inside of blocks do not count."""
     title = fence = language = ""
     has_failed = False
     body: list[str] = []
@@ -115,13 +115,13 @@ def _blocks(prompt: str) -> Iterator[_Shown]:
 
 
 def _base(shown: Sequence[_Shown]) -> _Shown:
-    """The kernel that the prompt is about; of versions, the last."""
+    """Return the kernel that the prompt is about; of several versions, the last."""
     by_title = {each.title: each for each in shown}
     return next((by_title[title] for title in _BASES if title in by_title), shown[-1])
 
 
 def _partners(base: _Shown, shown: Sequence[_Shown]) -> list[str]:
-    """The kernels that are to be combined: parents, or the best one with the fastest."""
+    """Return the kernels that are to be combined: parents, or the best one with the fastest."""
     parents = [each.code for each in shown if each.title.startswith("Parent ")]
     if parents or base.title != "Best kernel so far":
         return parents
@@ -133,7 +133,7 @@ def _choices(code: str) -> dict[str, tuple[str, list[str]]]:
 
 
 def _is_plausible(shown: Sequence[_Shown]) -> bool:
-    """Whether the kernel to verify has no value that it does not name itself."""
+    """Tell if every choice of the kernel to verify has one of the values that the kernel names for it."""
     return any(
         all(value in values for value, values in _choices(each.code).values())
         for each in shown
@@ -142,7 +142,7 @@ def _is_plausible(shown: Sequence[_Shown]) -> bool:
 
 
 def _with(code: str, values: dict[str, str]) -> str:
-    """`code` with other values, as far as its choices have them."""
+    """Return `code` with other values, as far as its choices have them."""
 
     def changed(match: re.Match[str]) -> str:
         value = values.get(match["name"], match["value"])
@@ -169,7 +169,7 @@ def _crossed(partners: Sequence[str], rng: random.Random) -> str:
 
 
 def _mended(code: str, shown: Sequence[_Shown], rng: random.Random) -> str:
-    """One choice as the start has it; where that is not shown, or is no different, any change."""
+    """Set one choice back to the start's value. Make any change where the start is not shown, or is no different."""
     start = next((_choices(each.code) for each in shown if each.title == "Where the search began"), {})
     differing = [name for name, (value, _) in _choices(code).items() if name in start and start[name][0] != value]
     if not differing:
@@ -179,7 +179,7 @@ def _mended(code: str, shown: Sequence[_Shown], rng: random.Random) -> str:
 
 
 def _planned(code: str, rng: random.Random) -> str:
-    """The kernel with one choice between anchors."""
+    """Return the kernel with one choice between anchors, and the new value of the choice."""
     choices = _choices(code)
     name = rng.choice(sorted(choices))
     value = _other(*choices[name], rng)

@@ -1,8 +1,8 @@
-"""Any endpoint that speaks the chat protocol of OpenAI: the `openai` package, which the extra `agent` installs.
+"""Provider for any endpoint with OpenAI's chat protocol: the `openai` package, which the extra `agent` installs.
 
 The key and the address come from OPENAI_API_KEY and OPENAI_BASE_URL. The package asks again after 408, 409, 429, 5xx
-and broken connections, after as long as the server wants. What comes back is not trusted: we read it ourselves, so far
-and so long as is reasonable, and cut our key out of it.
+and broken connections, after as long as the server wants. The response is not trusted: we read it ourselves, within
+limits of size and time, and cut our key out of it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _UNTUNED = ("temperature", "max_tokens", "seed")
 
 
 class OpenAI:
-    """Asks one endpoint; may be used from several threads.
+    """Provider that asks one endpoint; may be used from several threads.
 
     With `is_tuned`, requests have a temperature and a seed. Some models refuse both, and then choose for themselves.
     """
 
     def __init__(self, *, is_tuned: bool = True, timeout_s: float = 600.0, retries: int = 5) -> None:
-        """`timeout_s` is for each attempt. Raises UsageError without the package or a key."""
+        """Open a client. `timeout_s` is for each attempt. Raises UsageError without the package or a key."""
         try:
             openai: Any = importlib.import_module("openai")
         except ImportError:
@@ -44,7 +44,7 @@ class OpenAI:
         self._client = openai.OpenAI(api_key=self._key, timeout=timeout_s, max_retries=retries)
 
     def complete(self, request: Request) -> Reply:
-        """Raises ProviderError."""
+        """Send the request and return the reply. Raises ProviderError."""
         started = time.monotonic()
         try:
             body, attempts = self._response(request)
@@ -53,7 +53,7 @@ class OpenAI:
             raise ProviderError(f"openai: {error}", is_final=error.is_final) from None
 
     def _response(self, request: Request) -> tuple[bytes, int]:
-        """The body, and how often it was asked for."""
+        """Return the body of the response, and the number of attempts."""
         try:
             create = self._client.chat.completions.with_streaming_response.create
             with create(**_parameters(request, is_tuned=self.is_tuned)) as response:
@@ -96,9 +96,10 @@ class OpenAI:
 
 
 def _parameters(request: Request, *, is_tuned: bool) -> dict[str, Any]:
-    """What is asked. The settings go by their names in the protocol, whichever of them a release of the package knows.
+    """Return the parameters of a request, for any release of the package.
 
-    Models that take no temperature know the limit under its newer name alone, and many servers under the older one.
+    The settings go by their names in the protocol, whichever of them a release knows. Models that take no temperature
+    know the limit under its newer name alone, and many servers under the older one.
     """
     messages = [{"role": message.role, "content": message.text} for message in request.messages]
     settings: dict[str, Any] = {"max_completion_tokens": request.max_tokens}
@@ -109,7 +110,7 @@ def _parameters(request: Request, *, is_tuned: bool) -> dict[str, Any]:
 
 
 def _read(parts: Iterable[bytes], timeout_s: float) -> bytes:
-    """All of a body. The package bounds the time between two parts, and neither their number nor their sum."""
+    """Read the whole body, within limits of size and time. The package bounds only the time between two parts."""
     deadline = time.monotonic() + timeout_s
     body = bytearray()
     for part in parts:

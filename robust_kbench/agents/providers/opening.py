@@ -1,4 +1,4 @@
-"""From the words behind `--llm` to a provider, and what they say about it without opening anything."""
+"""Providers by the words behind `--llm`: open them, or tell facts about them without opening anything."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _USUAL = 1.0  # the temperature of chat models where nobody asks for another
 
 
 def forms() -> str:
-    """All that can stand behind `--llm`."""
+    """List all forms that words behind `--llm` can have."""
     lines = [f"{name}:MODEL" for name in (_TUNED, _PLAIN, *sorted(command.shipped()))]
     return ", ".join([*lines, "command:FILE#NAME:MODEL", "mailbox:DIR", "replay:RUN", improver.FORM])
 
 
 def open_provider(text: str) -> tuple[str, Provider]:
-    """The model's name in requests, and who answers them. Raises UsageError and SpecError.
+    """Return the model's name in requests, and the provider that answers them. Raises UsageError and SpecError.
 
     `openai-plain` is for models that refuse a temperature. `replay:RUN` is a journal or the folder of a run; where it
     has answers of several models, `replay:RUN#MODEL` names one.
@@ -47,7 +47,7 @@ def open_provider(text: str) -> tuple[str, Provider]:
 
 
 def open_all(texts: Iterable[str]) -> dict[str, Provider]:
-    """An ensemble: by the model's name in requests. Raises UsageError where two of them have the same."""
+    """Open an ensemble of providers, by the model's name in requests. Raises UsageError where two names are equal."""
     opened: dict[str, Provider] = {}
     for text in texts:
         model, provider = open_provider(text)
@@ -58,10 +58,10 @@ def open_all(texts: Iterable[str]) -> dict[str, Provider]:
 
 
 def deviations(preset: Preset, texts: Sequence[str]) -> tuple[str, ...]:
-    """Where a run of this agent, with these words behind `--llm`, is not what its preset says; for its results.
+    """List the points in which a run of this agent, with these words behind `--llm`, differs from its preset.
 
-    Nothing is opened, so it can be asked of any run at any time. A preset whose roles all have the temperature 1 does
-    not depend on who sets it.
+    The run's results show them. Nothing is opened, so that any run can be examined at any time. If all roles have the
+    temperature 1, it does not matter whether the agent or the provider sets it.
     """
     asked = sorted({temperature for role in _roles(preset) for temperature in _temperatures(role)})
     found = []
@@ -78,7 +78,7 @@ def deviations(preset: Preset, texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def described(text: str) -> str:
-    """For people: who answers. What is no language model says so."""
+    """Describe a provider for people. Rules are described as no language model."""
     return improver.NAME if text == improver.FORM else shown(text)
 
 
@@ -94,14 +94,14 @@ def _temperatures(role: Role) -> tuple[float, ...]:
 
 
 def _model(name: str, text: str) -> str:
-    """A name that can stand in a command and in a journal."""
+    """Return a model's name that can stand in a command and in a journal. Raises UsageError for any other."""
     if not name.strip() or name.startswith("-") or not name.isprintable() or len(name) > _MAX_MODEL:
         raise UsageError(f"--llm {shown(text)[:80]!r}: no model's name; write {text.partition(':')[0]}:MODEL")
     return name
 
 
 def _command(rest: str, text: str) -> tuple[str, Provider]:
-    """`FILE#NAME:MODEL`; a command that does not name its model needs none."""
+    """Open `FILE#NAME:MODEL`; a command without `{model}` in its words needs no MODEL."""
     file, _, words = rest.rpartition("#")
     name, _, model = words.partition(":")
     if not file or not name:

@@ -1,4 +1,4 @@
-"""What an agent wants of a language model, and what it gets."""
+"""Protocol between an agent and a language model: requests, replies and errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robust_kbench.errors import KBenchError
 
 @dataclass(frozen=True)
 class Message:
-    """One turn."""
+    """One turn of a conversation with a language model."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -20,7 +20,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Request:
-    """One question. `role` is the agent's word for who is asked; `seed` is a wish that few providers grant."""
+    """Request to a language model.
+
+    `role` is the agent's name for the role that is asked. `seed` is a wish that few providers grant.
+    """
 
     role: str
     model: str
@@ -31,24 +34,24 @@ class Request:
 
     @property
     def digest(self) -> str:
-        """First 16 hex digits of the sha256 of all of it."""
+        """First 16 hex digits of the sha256 of the whole request."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def most_prompt_tokens(self) -> int:
-        """No tokenizer makes more of a text than it has bytes."""
+        """Upper bound on the prompt's tokens: no tokenizer makes more of a text than it has bytes."""
         return sum(len(message.text.encode()) for message in self.messages)
 
     @property
     def most_tokens(self) -> int:
-        """Of the prompt and the longest answer."""
+        """Upper bound on the tokens of the prompt and the longest answer."""
         return self.most_prompt_tokens + self.max_tokens
 
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer. Counts that the provider does not tell are None, and so is a price that nobody knows."""
+    """Reply of a language model. Counts that the provider does not tell are None, and so is an unknown price."""
 
     text: str
     model: str
@@ -60,7 +63,10 @@ class Reply:
 
 
 class ProviderError(KBenchError):
-    """A language model gave no usable answer, after all retries. `is_final`: nor will it to the next question."""
+    """Error of a language model that gave no usable answer, after all retries.
+
+    `is_final`: it will give none to the next question, either.
+    """
 
     def __init__(self, message: str, *, is_final: bool = False) -> None:
         super().__init__(message)
@@ -68,7 +74,7 @@ class ProviderError(KBenchError):
 
 
 class Provider(Protocol):
-    """Answers one request at a time; may be called from several threads."""
+    """Provider of answers, one request at a time; may be called from several threads."""
 
     def complete(self, request: Request) -> Reply:
-        """Raises ProviderError."""
+        """Return the reply to a request. Raises ProviderError."""

@@ -1,6 +1,6 @@
-"""Answers from the journal of another run: the same questions get the same answers, and nobody is asked.
+"""Provider of answers from another run's journal: equal questions get equal answers, and no model is asked.
 
-What the answers have cost then, they cost again, so that a replayed run spends its budget as the first one did.
+An answer costs as much as it did then, so that a replayed run spends its budget as the first one did.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _REPLY = TypeAdapter(Reply)
 
 
 class Replay:
-    """What a journal holds, by what was asked. The journal is only read, also while somebody writes it."""
+    """Answers in a journal, by the request's digest. The journal is only read, also while another process writes it."""
 
     def __init__(self, place: Path) -> None:
-        """`place`: a journal, or the folder of a run. Raises UsageError and SpecError."""
+        """Read the journal at `place`, which may be the folder of a run. Raises UsageError and SpecError."""
         self._file = place / JOURNAL if place.is_dir() else place
         self._replies: dict[str, Reply] = {}
         self._silences: dict[str, str] = {}
@@ -40,12 +40,15 @@ class Replay:
             except (KeyError, TypeError, ValueError):
                 raise SpecError(f"{self._file}:{number}: not an event of a journal") from None
         self.models: Sequence[str] = tuple(models)
-        """Who was asked then, by the names that requests give them."""
+        """Models that were asked then, by the names that requests give them."""
         if not self._replies:
             raise UsageError(f"--llm replay: {self._file}: holds no answers")
 
     def complete(self, request: Request) -> Reply:
-        """Raises ProviderError: for good when this was not asked then, else when nobody answered then."""
+        """Return the answer that this request got then. Raises ProviderError.
+
+        The error is final when this was not asked then; it is not when no answer came then.
+        """
         digest = request.digest
         if digest in self._replies:
             return self._replies[digest]
@@ -56,7 +59,7 @@ class Replay:
         raise ProviderError(f"replay: {self._file} does not hold {what}; {remedy}", is_final=True)
 
     def _events(self) -> Iterator[tuple[int, Any]]:
-        """Each with the number of its line. A torn last line counts as not there."""
+        """Yield each event with the number of its line. A torn last line counts as not there."""
         try:
             *lines, _ = self._file.read_bytes().split(b"\n")
         except OSError as error:
@@ -69,7 +72,7 @@ class Replay:
 
 
 def _checked(reply: Any) -> Reply:
-    """A reply of a journal, which others may have written. Raises ValueError."""
+    """Check a reply of a journal, which others may have written. Raises ValueError."""
     found = _REPLY.validate_json(json.dumps(reply), strict=True)
     return dataclasses.replace(
         found,

@@ -1,4 +1,4 @@
-"""Replies that a test, or a rule, has written. No language model is asked."""
+"""Provider of replies that a test, or a rule, has written. No language model is asked."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Script = Callable[[Request], str]
 
 
 class Scripted:
-    """Answers by `script`, in no time and for nothing."""
+    """Provider that answers by `script`, in no time and at no cost."""
 
     def __init__(self, script: Script, model: str = "scripted") -> None:
         self._script, self._model = script, model
 
     def complete(self, request: Request) -> Reply:
-        """What the script says; a token is a word."""
+        """Return the script's answer to the request; a token is a word."""
         text = self._script(request)
         asked = sum(len(message.text.split()) for message in request.messages)
         return Reply(text, self._model, asked, len(text.split()), 0.0)

@@ -1,1 +1,1 @@
-"""How much of other people's CUDA the emulator takes: `python -m robust_kbench.emulator.survey FOLDER`."""
+"""Survey of the third-party CUDA code that the emulator takes: `python -m robust_kbench.emulator.survey FOLDER`."""

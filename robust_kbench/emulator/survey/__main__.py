@@ -18,7 +18,7 @@ from robust_kbench.emulator.survey import extension, sandbox, sources
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the survey as a command, and return the exit code."""
     options = _parser().parse_args(arguments)
     settings = sandbox.Settings(
         options.seconds, options.memory << 30, options.batch, options.checked, _absolute(options.packages)
@@ -55,7 +55,7 @@ def _absolute(folders: Sequence[Path]) -> tuple[str, ...]:
 
 
 def row(result: dict[str, Any]) -> str:
-    """One line of the table."""
+    """Return the result as a line of the table."""
     error = f"{result['max_error']:.1e}" if "max_error" in result else "-"
     times = "  ".join(f"{result.get(name, 0.0):6.1f} s" for name in ("build_seconds", "run_seconds"))
     reason = result.get("reason") or ", ".join(sorted({finding["kind"] for finding in result.get("findings", ())}))
@@ -73,7 +73,7 @@ def _verdict(result: dict[str, Any]) -> str:
 
 
 def totals(results: Sequence[dict[str, Any]]) -> str:
-    """How many of each kind were built, ran, and were right."""
+    """Count the kernels of each kind, and how many were built, ran, and were right."""
     lines = []
     for kind in ("extension", "model"):
         chosen = [result for result in results if result["kind"] == kind]

@@ -1,4 +1,4 @@
-"""What stands in for torch's load and load_inline while a model's file is imported; used inside the sandbox."""
+"""Replacement for torch's load and load_inline while a model's file is imported; used inside the sandbox."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robust_kbench.emulator.survey.extension import Libraries, compile_module
 
 
 class Builder:
-    """Builds modules for the emulator; keeps count, and the first error, which a model may swallow."""
+    """Builder of modules for the emulator; keeps count, and the first error, which a model may swallow."""
 
     def __init__(self, folder: Path, libraries: Libraries, *, checked: bool) -> None:
         self._folder, self._libraries, self._checked = folder, libraries, checked
@@ -22,13 +22,13 @@ class Builder:
 
     @property
     def built(self) -> bool:
-        """Whether there was something to build, and all of it was built."""
+        """True if there was something to build, and all of it was built."""
         return self.tried > 0 and self.error is None
 
     def load_inline(
         self, name: str, cpp_sources: Any, cuda_sources: Any = None, functions: Any = None, **options: Any
     ) -> ModuleType:
-        """As torch's: one C++ source with the bindings, one CUDA source."""
+        """Build a module as torch's load_inline does: one C++ source with the bindings, one CUDA source."""
         cpp = ["#include <torch/extension.h>", *_list(cpp_sources)]
         if functions is not None:
             cpp.append(_bindings(functions))
@@ -37,12 +37,12 @@ class Builder:
         return self.build(name, sources, _list(options.get("extra_cuda_cflags")))
 
     def load(self, name: str, sources: Any, **options: Any) -> ModuleType:
-        """As torch's, for sources in files."""
+        """Build a module from source files, as torch's load does."""
         texts = {Path(source).name: Path(source).read_text() for source in _list(sources)}
         return self.build(name, texts, _list(options.get("extra_cuda_cflags")))
 
     def build(self, name: str, sources: dict[str, str], flags: Sequence[str] = ()) -> ModuleType:
-        """Compile and import. Raises BuildError and Unsupported."""
+        """Compile and import a module. Raises BuildError and Unsupported."""
         started = time.perf_counter()
         self.tried += 1
         folder = self._folder / f"module{self.tried}"

@@ -1,6 +1,6 @@
-"""One kernel of the survey, inside the sandbox: build it, run it if it is a model, write what happened.
+"""Handle one kernel of the survey inside the sandbox: build it, run it if it is a model, write the result.
 
-`python -I -m robust_kbench.emulator.survey.child REQUEST.json`, with the result as result.json beside it.
+Called as `python -I -m robust_kbench.emulator.survey.child REQUEST.json`. It writes result.json beside the request.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from robust_kbench.emulator.survey.extension import Libraries
 
 
 def main() -> None:
-    """Work through the request; whatever is raised becomes the reason in the result."""
+    """Work through the request; an exception becomes the reason in the result."""
     place = Path(sys.argv[1])
     request = json.loads(place.read_text())
     faulthandler.dump_traceback_later(request["seconds"])  # shortly before the end, to tell where the time went

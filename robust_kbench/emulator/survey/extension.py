@@ -20,7 +20,7 @@ _DEFINITIONS = ("-D", "-U")
 
 @dataclass(frozen=True)
 class Libraries:
-    """What every kernel is linked to."""
+    """Libraries that every kernel is linked to."""
 
     runtime: Path
     torch: Path
@@ -41,7 +41,7 @@ def compile_module(
     flags: Sequence[str] = (),
     checked: bool = False,
 ) -> ModuleType:
-    """Rewrite, compile, link and import. Raises BuildError and Unsupported."""
+    """Rewrite, compile, link and import the sources. Raises BuildError and Unsupported."""
     folder.mkdir(parents=True, exist_ok=True)
     rewritten = rewrite.rewrite_tree(sources)
     for path, file in rewritten.items():

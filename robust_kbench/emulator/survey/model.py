@@ -29,7 +29,7 @@ def run(
 ) -> Iterator[None]:
     """Fill in the result as far as the model comes, with a pause before the kernels run.
 
-    Raises whatever its author's code raises.
+    Raises any exception that the code of the model's author raises.
     """
     vars(cpp_extension).update(load_inline=builder.load_inline, load=builder.load)
     pretend.install()
@@ -46,7 +46,7 @@ def run(
 
 
 def _prepare(candidate: ModuleType, reference: ModuleType | None) -> tuple[Any, list[Any], list[Any]]:
-    """The model, what it was made of, and the inputs for it, as the reference has them.
+    """Return the model, its constructor's arguments, and its inputs, as the reference has them.
 
     A few models were written for other inputs than their number says, and bring their own.
     """
@@ -95,7 +95,7 @@ def _compare(expected: Any, actual: Any, result: dict[str, Any]) -> None:
 
 
 def _parts(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
-    """All elements in double precision, a few megabytes at a time."""
+    """Return an iterator over all elements in double precision, a few megabytes at a time."""
     flat = tensor.flatten()
     return (flat[start : start + _PART].double() for start in range(0, flat.numel(), _PART))
 

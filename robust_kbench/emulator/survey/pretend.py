@@ -1,4 +1,4 @@
-"""Torch as on a machine with one CUDA device, whose tensors are the processor's; used inside the sandbox.
+"""Torch as on a machine with one CUDA device, whose tensors lie on the processor; used inside the sandbox.
 
 Sources written for a GPU say `device="cuda"` and `.cuda()` everywhere. Here both mean the processor.
 """
@@ -21,10 +21,10 @@ _PROPERTIES = {
 
 
 class OnProcessor(TorchFunctionMode):
-    """Replaces the CUDA device by the processor in every call of torch."""
+    """Mode that replaces the CUDA device by the processor in every call of torch."""
 
     def __torch_function__(self, function: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """One call."""
+        """Call one function of torch with the processor in place of the CUDA device."""
         if function is torch.Tensor.cuda:
             return args[0]
         if function == _IS_CUDA:
@@ -50,7 +50,7 @@ class _Stream:
 
 
 def install() -> None:
-    """From here on torch claims to have a CUDA device."""
+    """Make torch claim from now on that it has a CUDA device."""
     answers: dict[str, Any] = {
         "is_available": True, "device_count": 1, "current_device": 0, "get_device_name": _PROPERTIES["name"],
         "get_device_capability": (8, 0), "get_device_properties": types.SimpleNamespace(**_PROPERTIES),

@@ -1,4 +1,4 @@
-"""The kernels below a folder: torch extensions in CUDA, and models in Python that compile CUDA when imported."""
+"""Kernels below a folder: torch extensions in CUDA, and models in Python that compile CUDA when imported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INPUTS = re.compile(r"^def get_inputs\b", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Found:
-    """One kernel. A model is compared with the `Model` of `reference`, which may be the same file."""
+    """Kernel of the survey. A model is compared with the `Model` of `reference`, which may be the same file."""
 
     path: Path
     kind: Literal["extension", "model"]
@@ -26,7 +26,7 @@ class Found:
 
 
 def find(folder: Path) -> Iterator[Found]:
-    """Everything that the survey runs, in the order of paths; of files with the same text, the first."""
+    """Yield every kernel that the survey runs, in the order of paths; of files with the same text, the first."""
     seen: set[str] = set()
     references: list[Path] | None = None
     for path in sorted(folder.rglob("*")):
@@ -61,9 +61,9 @@ def _compiles(path: Path) -> bool:
 
 
 def _reference_of(path: Path, text: str, references: list[Path]) -> Path | None:
-    """The file itself if it has both classes, else the file of the same level and number, such as level_2/99_*.py.
+    """Return the file itself if it has both classes, else the file of the same level and number (level_2/99_*.py).
 
-    Of several, one without a kernel of its own.
+    If there are several such files, one without a kernel of its own is preferred. None if there is no such file.
     """
     if set(_MODEL.findall(text)) == {"Model", "ModelNew"} and _INPUTS.search(text):
         return path

@@ -1,1 +1,1 @@
-"""What an imported task's reference.py is made of: the text of one of these modules, with its constants replaced."""
+"""Modules whose text, with other constants, becomes the reference.py of an imported task."""

@@ -1,4 +1,4 @@
-"""Of all adapters: what an argument becomes, what is returned, and float64 throughout."""
+"""Shared part of all adapters: conversion of arguments, tensors of results, and float64 throughout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDENED = {torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16}
 
 
 def tensors_of(result: Any) -> Iterator[Tensor]:
-    """Every tensor in what a model returns, in order; truth values as numbers."""
+    """Yield every tensor in the result of a model, in order; truth values as numbers."""
     if isinstance(result, Tensor):
         yield result.to(torch.uint8) if result.dtype == torch.bool else result
     elif isinstance(result, dict):
@@ -27,7 +27,7 @@ def tensors_of(result: Any) -> Iterator[Tensor]:
 
 
 def argument(how: str, detail: Any, values: Sequence[Any]) -> Any:
-    """What the imported code is called with: a value that it fixes, or one of ours, in the form that it expects."""
+    """Return an argument of the imported code: a constant, or one of `values` in the form that the code expects."""
     if how == "constant":
         return detail
     value = values[detail]
@@ -45,7 +45,7 @@ def argument(how: str, detail: Any, values: Sequence[Any]) -> Any:
 
 @contextmanager
 def exactly(dtype: torch.dtype, draws: Sequence[Any]) -> Iterator[None]:
-    """In float64 nothing is rounded to less, whatever the model asks for; random numbers are those given."""
+    """Keep float64 from being rounded to less, whatever the model asks for; random numbers are taken from `draws`."""
     before = torch.get_default_dtype()
     with ExitStack() as stack:
         if draws:
@@ -60,7 +60,7 @@ def exactly(dtype: torch.dtype, draws: Sequence[Any]) -> Iterator[None]:
 
 
 class _Wide(TorchFunctionMode):
-    """Conversions to less than float64 are conversions to float64."""
+    """Mode in which conversions to less than float64 become conversions to float64."""
 
     def __torch_function__(self, function: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
         if function in _WIDENED:
@@ -74,7 +74,7 @@ def _widened(value: Any) -> Any:
 
 
 class _Drawn(TorchFunctionMode):
-    """Random numbers that are arguments, in the order in which they are asked for."""
+    """Mode that replaces random numbers by arguments, in the order in which they are asked for."""
 
     def __init__(self, draws: Sequence[Any]) -> None:
         super().__init__()

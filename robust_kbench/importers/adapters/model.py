@@ -1,4 +1,4 @@
-"""Calls a model whose weights are arguments, at the sizes that the arguments have."""
+"""Calls of a model whose weights are arguments, at the sizes that the arguments have."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _built: dict[tuple[Any, ...], _Built] = {}
 
 
 def reference(*values: Value) -> Tensor | tuple[Tensor, ...]:
-    """The outputs of the imported model, in training mode, as it is called there."""
+    """Return the outputs of the imported model, in training mode, as it is called there."""
     return run(None, *values)
 
 
 def run(maker: Callable[..., Any] | None, *values: Value) -> Tensor | tuple[Tensor, ...]:
-    """The outputs of a model of the class `maker`, or of the imported one. It is built once for sizes and dtype."""
+    """Return the outputs of a model of class `maker`, or of the imported one, built once for sizes and dtype."""
     first = next(value for value in values if isinstance(value, Tensor) and value.is_floating_point())
     sizes = tuple(value.shape[dim] for value, dim in ((values[place], dim) for _, place, dim in SIZES))  # type: ignore[union-attr]
     key = (maker, sizes, first.dtype, first.device)
@@ -53,7 +53,7 @@ def run(maker: Callable[..., Any] | None, *values: Value) -> Tensor | tuple[Tens
 
 
 def source_at(sizes: dict[str, int]) -> str:
-    """The imported file with these sizes."""
+    """Return the text of the imported file with these sizes."""
     parts, position = [], 0
     for start, end, text in SPLICES:
         parts += [PROBLEM[position:start], text.format_map(sizes)]
@@ -62,7 +62,7 @@ def source_at(sizes: dict[str, int]) -> str:
 
 
 class _Built:
-    """A model, and where in it the tensors of PARAMETERS belong."""
+    """Model, with the places in it where the tensors of PARAMETERS belong."""
 
     def __init__(self, model: Any, names: Sequence[str]) -> None:
         self.model, self.names = model, tuple(names)
@@ -73,7 +73,7 @@ class _Built:
         self._recurrent = [owner for owner in owners.values() if hasattr(owner, "_flat_weights_names")]
 
     def call(self, weights: Sequence[Any], arguments: Sequence[Any]) -> Any:
-        """What the model returns with these weights."""
+        """Call the model with these weights, and return its result."""
         if torch.compiler.is_compiling() and self.is_functional:
             named = dict(zip(self.names, weights, strict=True))
             return torch.func.functional_call(self.model, named, tuple(arguments))
@@ -91,12 +91,12 @@ class _Built:
             module._flat_weights = [getattr(module, name) for name in module._flat_weights_names]
 
     def release(self) -> None:
-        """Empty these places."""
+        """Empty the places of these tensors."""
         self.bind([None] * len(self._slots))
 
 
 def _slot(model: Any, path: str) -> tuple[Any, dict[str, Any], str]:
-    """The module that owns a tensor, its table, and the key in it."""
+    """Return the module that owns a tensor, its table, and the key in it."""
     owner, _, key = path.rpartition(".")
     module = model.get_submodule(owner)
     for table in (module._parameters, module._buffers):
@@ -129,7 +129,7 @@ def _build(key: tuple[Any, ...], values: Sequence[Value]) -> _Built:
 
 
 def _names_in(model: Any, shapes: dict[str, tuple[int, ...]]) -> list[str]:
-    """What another model calls the same parameters: the same, or else the next one that has the shape."""
+    """Return another model's names of these parameters: the same name, or else the next one that has the shape."""
     own = {name: tuple(tensor.shape) for name, tensor in [*model.named_parameters(), *model.named_buffers()]}
     free = [name for name in own if name not in shapes]
     names = []
@@ -145,7 +145,7 @@ def _names_in(model: Any, shapes: dict[str, tuple[int, ...]]) -> list[str]:
 
 
 class _Hasty(TorchFunctionMode):
-    """Large tensors are not filled while a model is made: they are weights, and come as arguments."""
+    """Mode that leaves large tensors unfilled while a model is made: they are weights, and come as arguments."""
 
     def __torch_function__(self, function: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

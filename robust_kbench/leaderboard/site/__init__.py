@@ -1,4 +1,4 @@
-"""The board as a static site: works from a disk, without a network, and the same records give the same bytes."""
+"""Leaderboard as a static site. It works from a disk without a network, and equal records give equal bytes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def write_site(
     jobs: int | None = None,
     progress: Progress = silent,
 ) -> list[Path]:
-    """Write all pages below `out`; returns their paths.
+    """Write all pages below `out`, and return their paths.
 
-    `sources`: by digest, folders of submissions that may be shown (see `sources.find`). `redteam`: a table of `kbench
-    redteam --csv`. `jobs`: processes, by default one for each core. What a page cannot be made of is told on
-    `problems.html`.
+    `sources`: folders of submissions that may be shown, by digest (see `sources.find`). `redteam`: a table of `kbench
+    redteam --csv`. `jobs`: processes, by default one for each core. Records and files that no page can be made of are
+    told on `problems.html`.
     """
     written = _static(out)
     pages, failures = _pages(loaded.summaries, rows, out, sources or {}, confirmations, jobs, progress)
@@ -59,7 +59,7 @@ def write_site(
 
 
 def _static(out: Path) -> list[Path]:
-    """Our style and script, and plotly's script, once for all pages."""
+    """Write our style and script, and plotly's script, once for all pages."""
     from plotly.offline import get_plotlyjs
 
     own = resources.files("robust_kbench.leaderboard.site") / "static"
@@ -77,7 +77,7 @@ def _pages(
     jobs: int | None,
     progress: Progress,
 ) -> workers.Written:
-    """Of tasks and submissions, in several processes."""
+    """Write the pages of tasks and submissions, in several processes."""
     runs = {lookup.key_of(each): each for each in summaries}
     tasks, lost_tasks = workers.carry_out(
         task_pages.write_task, task_pages.subject, task_pages.orders(rows, runs, out),

@@ -1,4 +1,4 @@
-"""What agents come to: shares of runs by speedup, best-so-far curves, cost against quality, and what papers tell.
+"""Results of agents: shares of runs by speedup, best-so-far curves, cost against quality, and figures of papers.
 
 Runs share a table or a chart only where hardware, tier, release, start and budget are equal (agents.comparison).
 """
@@ -27,7 +27,7 @@ _AXES = (("evaluations", "evaluations"), ("tokens", "tokens"), ("usd", "US dolla
 
 @dataclass(frozen=True)
 class AgentRow:
-    """An agent and model under one set of terms, as the table has it."""
+    """Row of the table: an agent and model under one set of terms."""
 
     name: str
     llm: str
@@ -37,7 +37,7 @@ class AgentRow:
 
 @dataclass(frozen=True)
 class AgentGroup:
-    """Runs of equal terms."""
+    """Group of runs under equal terms, with its table and its charts."""
 
     terms: tuple[tuple[str, str], ...]
     rows: tuple[AgentRow, ...]
@@ -46,7 +46,7 @@ class AgentGroup:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """Figures of one paper's table."""
+    """Figures from the table of one paper."""
 
     name: str
     hardware: str
@@ -61,7 +61,7 @@ HEADINGS = (
 
 
 def write_agents(runs: Iterable[Run], out: Path, *, tasks: Collection[str] = ()) -> list[Path]:
-    """The page; with no runs it holds what papers tell. `tasks`: those that have a page."""
+    """Write the page. Without runs it holds only the figures of papers. `tasks`: the tasks that have a page."""
     known = sorted(runs, key=lambda run: (*_order(run.summary), run.folder.name))
     summaries = [run.summary for run in known]
     text = render(
@@ -88,7 +88,7 @@ def _short(run: Summary, tasks: Collection[str]) -> dict[str, Any]:
 
 
 def _groups(runs: Sequence[Summary]) -> list[AgentGroup]:
-    """By what has to be equal, as `aggregate` tells it; charts of those runs that are over."""
+    """Group the rows of `aggregate` by the terms that have to be equal. Charts show only runs that are over."""
     if not runs:
         return []
     # Of pandas' missing values, plain ones.
@@ -113,7 +113,7 @@ def _group(number: int, terms: tuple[str, ...], rows: Sequence[dict[str, Any]], 
 
 
 def _has(run: Summary, terms: tuple[str, ...]) -> bool:
-    """Whether a run is of these terms; one that had nothing to judge in the end has no hardware and no tier."""
+    """Tell if a run is of these terms. A run that had nothing to judge in the end has no hardware and no tier."""
     own = (run.hardware, run.tier, run.harness, run.start, run.budget)
     return own == terms or (not run.hardware and own[2:] == terms[2:])
 
@@ -141,7 +141,7 @@ def _between(row: Mapping[str, Any], name: str, told: Callable[[float | None], s
 
 
 def _shares(number: int, agents: Mapping[str, Sequence[Summary]]) -> list[Chart]:
-    """fast_p over p: the share of runs whose final kernel is right and at least p times as fast as eager."""
+    """Draw fast_p over p: the share of runs whose final kernel is right and at least p times as fast as eager."""
     if not agents:
         return []
     finals = {name: [_final(run) for run in runs] for name, runs in agents.items()}
@@ -167,7 +167,7 @@ def _shares(number: int, agents: Mapping[str, Sequence[Summary]]) -> list[Chart]
 
 
 def _final(run: Summary) -> float:
-    """Minus one for a run without a kernel that passes, so that it is not even in fast_0."""
+    """Return the final speedup. A run without a kernel that passes gets minus one, so that it is not even in fast_0."""
     return run.final_speedup.value if run.passed and run.final_speedup else -1.0
 
 
@@ -176,7 +176,10 @@ def _share(values: Sequence[float], p: float) -> float:
 
 
 def _curves(number: int, agents: Mapping[str, Sequence[Summary]]) -> list[Chart]:
-    """Best so far over what was spent, averaged in logarithms over the runs of an agent; 1 before there is any."""
+    """Draw the best speedup so far over the amount spent, averaged in logarithms over the runs of an agent.
+
+    The curve is 1 before there is any.
+    """
     made = []
     for axis, title in _AXES:
         drawn = [line for name, runs in agents.items() if (line := _curve(name, runs, axis)) is not None]
@@ -201,7 +204,7 @@ def _curves(number: int, agents: Mapping[str, Sequence[Summary]]) -> list[Chart]
 
 
 def _curve(name: str, runs: Sequence[Summary], axis: str) -> Line | None:
-    """None where nobody knows what was spent, or nothing was."""
+    """Return the curve of an agent; None if the amount that was spent is unknown or zero."""
     spent = [[getattr(point, axis) for point in run.curve] for run in runs]
     if not spent or any(None in each or not each for each in spent):
         return None
@@ -215,7 +218,7 @@ def _curve(name: str, runs: Sequence[Summary], axis: str) -> Line | None:
 def _averaged(
     name: str, grid: Sequence[float], runs: Sequence[Sequence[float]], told: Callable[[float], float]
 ) -> Line:
-    """`told` of the mean over runs, and of the ends of its interval; one run has none."""
+    """Return a line of `told` of the mean over runs, and of the ends of its interval; one run has no interval."""
     means = [told(sum(column) / len(runs)) for column in zip(*runs, strict=True)]
     ends = comparison.mean_intervals(runs) if len(runs) > 1 else []
     low, high = ([told(end[side]) for end in ends] for side in (0, 1))
@@ -228,7 +231,7 @@ def _best(curve: Sequence[Point], axis: str, at: float) -> float:
 
 
 def _costs(number: int, rows: Sequence[Mapping[str, Any]]) -> list[Chart]:
-    """Tokens, or dollars where all know them, against the geometric mean of final speedups with failures as one."""
+    """Draw tokens and, where known, dollars against the geometric mean of final speedups with failures as one."""
     made = []
     for cost, title in (("tokens", "tokens a run"), ("usd", "US dollars a run")):
         known = [row for row in rows if row[cost] and row["geomean_as_one"]]

@@ -1,4 +1,4 @@
-"""The judged cases of a record, grouped so that a person finds what failed before all the rest."""
+"""Judged cases of a record, grouped so that a person finds the failed ones before all the rest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _MAX_FAILING = 40
 
 @dataclass(frozen=True)
 class CaseGroup:
-    """All cases of one dtype, layout and distribution (or probe). `worst`: largest error in units of its limit."""
+    """Group of cases of one dtype, layout and distribution (or probe).
+
+    `worst`: largest error in units of its limit.
+    """
 
     dtype: str
     layout: str
@@ -25,13 +28,13 @@ class CaseGroup:
 
     @property
     def failed(self) -> int:
-        """Neither right nor left out."""
+        """Number of cases that are neither right nor left out."""
         return self.drawn - self.passed - self.not_checked
 
 
 @dataclass(frozen=True)
 class Failing:
-    """A case that is not right, in words."""
+    """Case that is not right, in words."""
 
     case: CaseResult
     values: str
@@ -40,7 +43,7 @@ class Failing:
 
 
 def groups(cases: Sequence[CaseResult]) -> list[CaseGroup]:
-    """Failing ones first, then what was not checked, each in order of their names."""
+    """Group the cases: failing groups first, then those with unchecked cases, each in order of their names."""
     found: dict[tuple[str, str, str], list[CaseResult]] = {}
     for case in cases:
         found.setdefault((case.dtype, case.layout, _values(case)), []).append(case)
@@ -58,18 +61,18 @@ def _group(key: tuple[str, str, str], cases: Sequence[CaseResult]) -> CaseGroup:
 
 
 def failing(cases: Sequence[CaseResult]) -> list[Failing]:
-    """The first of those that are wrong, as many as one reads."""
+    """Return the first of the wrong cases, as many as one reads."""
     wrong = [case for case in cases if case.status not in ("passed", "not_checked")]
     return [Failing(case, _values(case), bound(case.axes), error_ratio(case)) for case in wrong[:_MAX_FAILING]]
 
 
 def bound(axes: dict[str, int]) -> str:
-    """A binding of axes in words."""
+    """Return a binding of axes in words."""
     return " ".join(f"{name}={size}" for name, size in axes.items())
 
 
 def error_ratio(case: CaseResult) -> float | None:
-    """As the case tells; None where its figures make no sense, which a record of a stranger may hold."""
+    """Return the error ratio of a case; None if its figures make no sense, as in a record of a stranger."""
     try:
         return case.error_ratio
     except (ArithmeticError, ValueError):

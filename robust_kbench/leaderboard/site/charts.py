@@ -20,12 +20,12 @@ _COLOURS = {
 }  # fmt: skip
 _MOST_BANDS = 4
 _LOG_SPAN = 3.0
-"""Times share a linear axis unless the largest is so many times the smallest."""
+"""Ratio of the largest time to the smallest above which their axis is logarithmic."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure with what stands beside it. `size`: a class of site.css, 4 (320 px) to 9 (830 px)."""
+    """Figure with its label and caption. `size`: a class of site.css, 4 (320 px) to 9 (830 px)."""
 
     name: str
     figure: Figure
@@ -61,19 +61,19 @@ class Line:
 
 
 def size_for(rows: int) -> int:
-    """High enough for so many labels below each other."""
+    """Return the size of a chart with room for so many labels below each other."""
     return min(9, max(4, 4 + rows // 6))
 
 
 def rounded(value: float | None) -> float | None:
-    """Five digits; None for what is no number."""
+    """Return `value` with five digits; None for a value that is no number."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.5g}")
 
 
 def intervals(estimates: Sequence[Estimate], title: str = "speedup over the fastest baseline, log scale") -> Figure:
-    """One below the other, the first on top; a line at 1."""
+    """Draw intervals one below the other, the first on top, with a line at 1."""
     kinds = list(dict.fromkeys(each.kind for each in estimates))
     rows = {id(each): number for number, each in enumerate(estimates)}
     data = [_dots([each for each in estimates if each.kind == kind], kind, rows) for kind in kinds]
@@ -123,7 +123,10 @@ def _at_one(axis: str) -> dict[str, Any]:
 
 
 def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
-    """Over all of `values`, and over 1, with some space at both ends; ticks at 1, 2 and 5 where few decades are."""
+    """Return a logarithmic axis over all of `values` and 1, with some space at both ends.
+
+    Ticks are at 1, 2 and 5 where few decades are.
+    """
     known = [value for value in values if value > 0 and math.isfinite(value)]
     low, high = math.log10(min([1.0, *known])), math.log10(max([1.0, *known]))
     space = 0.05 * (high - low) or 0.1
@@ -137,14 +140,14 @@ def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Spread:
-    """Quantiles of one contestant's calls, in microseconds: 5, 25, 50, 75 and 95 %, and how many there were."""
+    """Quantiles of one contestant's calls, in microseconds: 5, 25, 50, 75 and 95 %, and the number of calls."""
 
     quantiles_us: tuple[float, float, float, float, float]
     count: int
 
 
 def boxes(sessions: Mapping[str, Mapping[str, Spread]], *, floor_us: float | None = None) -> Figure:
-    """For each group of boxes (a session) the boxes by name (a contestant): beside each other, on one axis of time."""
+    """Draw boxes beside each other on one axis of time: for each group (a session) one box by name (a contestant)."""
     data = []
     for number, (session, spreads) in enumerate(sessions.items()):
         columns = list(zip(*(each.quantiles_us for each in spreads.values()), strict=True))
@@ -174,7 +177,7 @@ def boxes(sessions: Mapping[str, Mapping[str, Spread]], *, floor_us: float | Non
 
 
 def time_axis(values_us: Sequence[float]) -> dict[str, Any]:
-    """Logarithmic where times differ by much."""
+    """Return an axis of time, logarithmic where times differ by much."""
     known = [value for value in values_us if value > 0]
     if known and max(known) > _LOG_SPAN * min(known):
         return {"type": "log", "title": {"text": "time of a call, µs, log scale"}, "dtick": "D2"}
@@ -182,9 +185,9 @@ def time_axis(values_us: Sequence[float]) -> dict[str, Any]:
 
 
 def lines(drawn: Sequence[Line], *, x: Mapping[str, Any], y: Mapping[str, Any], at_one: bool = False) -> Figure:
-    """Lines, steps or points on two axes; a dotted line where y is 1.
+    """Draw lines, steps or points on two axes; `at_one` adds a dotted line where y is 1.
 
-    Of many lines the bands would cover each other: their intervals are told where a reader points.
+    Bands of many lines would cover each other, so their intervals are told only where a reader points.
     """
     layout: dict[str, Any] = {"xaxis": dict(x), "yaxis": dict(y), "showlegend": len(drawn) > 1}
     if at_one:
@@ -199,7 +202,7 @@ def _colour(each: Line, number: int) -> str:
 
 
 def _band(each: Line, number: int) -> dict[str, Any]:
-    """What lies between the ends of a line's intervals; steps where the line has them."""
+    """Draw the band between the ends of a line's intervals, in steps where the line has them."""
     is_stepped = each.style.get("shape") == "hv"
     upper, lower = (_corners(each.x, ends, is_stepped=is_stepped) for ends in (each.high, each.low))
     around = [*upper, *reversed(lower)]

@@ -1,4 +1,4 @@
-"""What a task asks for, as the installed registry tells it: rows of tables."""
+"""Contracts of tasks as rows of tables, read from the installed registry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robust_kbench.schema.task import ITEMSIZE, Axis, Input, Task
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input or an output in words."""
+    """Input or output of a task, in words."""
 
     name: str
     shape: str
@@ -29,7 +29,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Contract:
-    """Of a task that is installed here. `digest` may be another one than that of the records."""
+    """Contract of a task that is installed here. Its `digest` may differ from that of the records."""
 
     spec: Task
     digest: str
@@ -41,7 +41,7 @@ class Contract:
 
 
 def load(name: str) -> LoadedTask | None:
-    """From the registry; None where it has no such task."""
+    """Load a task from the registry; None if it has no such task, or none that can be read."""
     if not paths.is_task_name(name):
         return None
     try:
@@ -51,7 +51,7 @@ def load(name: str) -> LoadedTask | None:
 
 
 def contract(task: LoadedTask) -> Contract:
-    """In words."""
+    """Describe the contract of a task in words."""
     spec = task.spec
     return Contract(
         spec=spec,
@@ -90,7 +90,7 @@ def _more(tensor: Input) -> str:
 
 
 def work(spec: Task, axes: dict[str, int], dtype: str) -> tuple[int, int] | None:
-    """Operations and bytes of one binding; None where the task, as it is installed, does not know such axes."""
+    """Return operations and bytes of one binding; None if the installed task does not know such axes."""
     try:
         known = {**axes, "itemsize": ITEMSIZE[dtype]}
         return arithmetic.evaluate(spec.cost.flops, known), arithmetic.evaluate(spec.cost.bytes, known)

@@ -1,4 +1,4 @@
-"""Rows of the leaderboard as pages list them: what is shown of each, and where its bar is drawn."""
+"""Rows of the leaderboard as pages list them: the fields that are shown, and the place of the bar."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robust_kbench.leaderboard.site import paths
 from robust_kbench.leaderboard.site.writing import cut, visible
 
 TERMS = ("task_version", "device", "dtype", "precision", "rule", "kbench", "task_digest")
-"""Within a task, what has to be equal for a common ranking."""
+"""Columns that have to be equal, within a task, for a common ranking."""
 _LEFT, _WIDTH = 4.0, 112.0
 _WIDEST = (1 / 64, 256.0)
 _MAX_TEXT = 120
@@ -20,20 +20,20 @@ _MAX_TEXT = 120
 
 @dataclass(frozen=True)
 class Scale:
-    """Speedups from `low` to `high` along a logarithmic axis, which begins below 1 and ends above it."""
+    """Logarithmic axis of speedups from `low` to `high`. It begins below 1 and ends above it."""
 
     low: float
     high: float
 
     def place(self, value: float) -> str:
-        """In units of the bar's picture, not beyond its ends."""
+        """Return the place of a value in units of the bar's picture, not beyond its ends."""
         share = math.log(max(value, 1e-300) / self.low) / math.log(self.high / self.low)
         return f"{_LEFT + _WIDTH * min(1.0, max(0.0, share)):.1f}"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """An interval as it is drawn. `kind`: the verdict, which is a class of site.css."""
+    """Interval as it is drawn. `kind`: the verdict, which is a class of site.css."""
 
     low: str
     value: str
@@ -44,7 +44,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of a ranking."""
+    """Row of a ranking as a page shows it."""
 
     rank: int | None
     tie: bool
@@ -69,22 +69,22 @@ class Entry:
 
     @property
     def family(self) -> str:
-        """Of its task; empty for what is no name of one."""
+        """Family of the task; empty if the task's name is not valid."""
         return self.task.partition("/")[0] if self.task_page else ""
 
 
 def told(text: str) -> str:
-    """As much of a word of a record as a list has room for, the same in the page and in its script."""
+    """Return as much of a record's text as a list has room for, the same in the page and in its script."""
     return str(visible(cut(text, _MAX_TEXT)))
 
 
 def key_of(row: Row) -> str:
-    """Which page of a submission the row belongs to."""
+    """Return the key of the submission's page that the row belongs to."""
     return paths.submission_key(row["task"], row["submission_digest"], row["device"])
 
 
 def scale_of(rows: Iterable[Row]) -> Scale:
-    """For all intervals of these rows, but nothing absurd; powers of two."""
+    """Return a scale over all intervals of these rows, within sensible limits. Its ends are powers of two."""
     known = [row for row in rows if row["speedup"] is not None]
     lows = [max(_WIDEST[0], row["speedup_low"]) for row in known]
     highs = [min(_WIDEST[1], row["speedup_high"]) for row in known]
@@ -93,7 +93,7 @@ def scale_of(rows: Iterable[Row]) -> Scale:
 
 
 def entry(row: Row, scale: Scale) -> Entry:
-    """One row."""
+    """Make the entry of one row."""
     return Entry(
         rank=row["rank"],
         tie=bool(row["tie"]),
@@ -127,12 +127,12 @@ def _bar(row: Row, scale: Scale) -> Bar | None:
 
 
 def best_first(rows: Iterable[Row]) -> list[Row]:
-    """Ranked ones by the lower end of their interval, then the others."""
+    """Sort rows: ranked ones by the lower end of their interval, highest first, then the others."""
     return sorted(rows, key=lambda row: (row["rank"] is None, -(row["speedup_low"] or 0.0), key_of(row), row["dtype"]))
 
 
 def by_terms(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """The rows of a task that are ranked together, in their order; groups in order of their terms."""
+    """Group the rows of a task that are ranked together, in their order; groups are in order of their terms."""
     found: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(str(row[name]) for name in TERMS), []).append(row)
@@ -140,7 +140,7 @@ def by_terms(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
 
 
 def coded(values: Sequence[Any]) -> Any:
-    """A column for a script: as it is, or each different text once where texts repeat."""
+    """Encode a column for a script: as it is, or with each different text once where texts repeat."""
     if not all(isinstance(value, str) for value in values):
         return list(values)
     of = sorted(set(values))

@@ -1,4 +1,4 @@
-"""From a row to the run that it publishes, and from a run to its record, read again from its line."""
+"""Lookup of the run that a row publishes, and of the record of a run, read again from its line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from robust_kbench.schema.record import RunRecord
 
 
 def run_of(row: Row) -> tuple[Any, ...]:
-    """Which run a row publishes, by whose word: a line that stands in several stores is still one."""
+    """Return the key of a row's run and of the line that tells it.
+
+    Copies of that line in several stores have one key.
+    """
     is_altered = row["standing"].startswith("altered")
     return (
         row["task"],
@@ -26,13 +29,13 @@ def run_of(row: Row) -> tuple[Any, ...]:
 
 
 def key_of(run: Summary) -> tuple[Any, ...]:
-    """The same of a summary."""
+    """Return the key of a summary, equal to that of its row by `run_of`."""
     about = run.task, run.submission_digest, run.device, run.seed, run.started_at
     return *about, run.digest, run.intact is False
 
 
 def load_record(place: Place) -> RunRecord | None:
-    """None where the file has changed meanwhile, or cannot be read any more."""
+    """Read the record at a place; None if the file has changed meanwhile, or cannot be read any more."""
     try:
         return parse_line(read_line(place), f"{place.path.name}:{place.number}")
     except (KBenchError, OSError, ValueError, RecursionError):

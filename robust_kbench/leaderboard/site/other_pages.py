@@ -1,4 +1,4 @@
-"""The pages without records: how it is measured, and what could not be read."""
+"""Pages without records: the method of measurement, and the problems of reading."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MAX_PROBLEMS = 1000
 
 
 def write_method(out: Path) -> list[Path]:
-    """`method.html`."""
+    """Write `method.html`, the page about the method."""
     return [write(out, paths.METHOD, render("method.html.j2", paths.METHOD))]
 
 
 def write_problems(
     problems: Sequence[Problem], duplicates: int, rows: Sequence[Row], failures: Sequence[str], out: Path
 ) -> list[Path]:
-    """`problems.html`. `failures`: what went wrong with pages and tables, in words."""
+    """Write `problems.html`. `failures`: messages about pages and tables that went wrong."""
     told = sorted({(each.where, each.what) for each in problems}, key=lambda pair: (pair[0].rpartition(":")[0], pair))
     altered = {entries.key_of(row): row for row in rows if row["standing"].startswith("altered")}
     strange = sorted({row["task"] for row in rows if not paths.is_task_name(row["task"])})

@@ -1,4 +1,7 @@
-"""The first page: all rows with filters, the tasks, and what authors come to. Rows beyond the first lie in a script."""
+"""First page: all rows with filters, the tasks, and the totals of authors.
+
+Rows beyond the first `ROWS_AT_ONCE` lie in a script.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ COLUMNS = (
     ("median", "Median", "num", ""), ("status", "Status", "", ""), ("language", "Language", "", ""),
     ("author", "Author", "", ""), ("device", "Device", "", ""), ("standing", "Record", "", ""),
 )  # fmt: skip
-"""Key in rows.js, heading, class, and the direction in which one sorts first."""
+"""Columns of the rows: key in rows.js, heading, class, and the direction of the first sort."""
 _FILTERS = (
     ("family", "Family"), ("device", "Device"), ("dtype", "Dtype"), ("language", "Language"), ("status", "Status"),
     ("author", "Author"),
@@ -39,7 +42,7 @@ TOTALS = {
     "fast_4": "percent", "geomean": "times", "geomean_passed": "times", "median": "times", "median_passed": "times",
     "roofline": "percent", "sol_score": "number",
 }  # fmt: skip
-"""Columns of the totals that a page shows, and how; empty for text."""
+"""Columns of the totals that a page shows, and the format of each; empty for text."""
 _MAX_TOTALS = 300
 _DOWNLOADS = (
     ("leaderboard.csv", "a row for each submission, device, task and dtype"),
@@ -51,7 +54,7 @@ _DOWNLOADS = (
 
 @dataclass(frozen=True)
 class Filter:
-    """A choice among values that occur."""
+    """Filter by one of the values that occur in a column."""
 
     name: str
     label: str
@@ -60,7 +63,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class TaskCard:
-    """What the overview says about a task. `best`: of all its ranked rows the one with the highest lower bound."""
+    """Summary of a task on the overview. `best`: the row with the highest lower bound of all its ranked rows."""
 
     name: str
     page: str
@@ -72,7 +75,7 @@ class TaskCard:
 def write_overview(
     rows: Sequence[Row], out: Path, *, runs: int, problems: int, totals: Sequence[Mapping[str, Any]] = ()
 ) -> list[Path]:
-    """`index.html` and the script with all of its rows."""
+    """Write `index.html` and the script with all of its rows."""
     scale = entries.scale_of(rows)
     first = [entries.entry(row, scale) for row in rows[:ROWS_AT_ONCE]]
     page = render(
@@ -95,7 +98,10 @@ def write_overview(
 
 
 def script(rows: Sequence[Row], scale: Scale) -> str:
-    """All rows by columns. A classic script, because a page that was opened from a disk may fetch nothing."""
+    """Return a script with all rows by columns.
+
+    It is a classic script, because a page that was opened from a disk may fetch nothing.
+    """
     columns: dict[str, Any] = {name: entries.coded([_text(row, name) for row in rows]) for name in _TEXTS}
     columns |= {name: [_number(row, name) for row in rows] for name in _NUMBERS}
     columns["tie"] = [int(bool(row["tie"])) for row in rows]
@@ -127,7 +133,7 @@ def _filters(rows: Sequence[Row]) -> list[Filter]:
 
 
 def _choices(rows: Iterable[Row], name: str) -> tuple[str, ...]:
-    """Worded as in rows.js, so that a choice finds its rows."""
+    """List the values of a column, worded as in rows.js, so that a choice finds its rows."""
     return tuple(sorted({_text(row, name) for row in rows} - {""}))
 
 

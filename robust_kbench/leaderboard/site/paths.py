@@ -1,4 +1,4 @@
-"""Where each page lies. What a record says never becomes a name of a file: names are checked, or digests of ours."""
+"""Paths of all pages. Text of a record never becomes a name of a file: names are checked, or digests of ours."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ _MAX_TASK = 80
 
 
 def is_task_name(name: str) -> bool:
-    """Whether a task can be called so; a record can say anything."""
+    """Tell if a task can have this name; a record can say anything."""
     return len(name) <= _MAX_TASK and _TASK.fullmatch(name) is not None
 
 
 def task_page(task: str) -> str:
-    """Relative to the site; empty for what is no name of a task."""
+    """Return the path of a task's page, relative to the site; empty if the name is not valid."""
     return f"{TASKS}/{task.replace('/', '-')}.html" if is_task_name(task) else ""
 
 
 def submission_key(task: str, digest: str, device: str) -> str:
-    """First 16 hex digits of the sha256 of what a page is about: one submission to one task on one device."""
+    """Return the key of a page: 16 hex digits that depend on its subject.
+
+    The subject is one submission to one task on one device. The digits are the first of its sha256.
+    """
     return hashlib.sha256(json.dumps([task, digest, device]).encode()).hexdigest()[:16]
 
 
 def submission_page(key: str) -> str:
-    """Relative to the site."""
+    """Return the path of a submission's page, relative to the site."""
     return f"{SUBMISSIONS}/{key}.html"

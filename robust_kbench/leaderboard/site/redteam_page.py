@@ -1,4 +1,4 @@
-"""The red team's page: how many attacks succeed, how many honest kernels are refused, and what stops what.
+"""Page of the red team: successful attacks, refused honest kernels, and the defences that stop each class of attacks.
 
 Rates are counted again from the rows of `kbench redteam --csv`, with Wilson's intervals. Rows that make no sense are
 counted as unreadable, and nowhere else.
@@ -40,7 +40,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Rate:
-    """`count` of `total`, with Wilson's interval at 95 %."""
+    """Rate of `count` in `total`, with Wilson's interval at 95 %."""
 
     name: str
     count: int
@@ -48,18 +48,18 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """Zero of nothing."""
+        """Share of `count` in `total`; zero if `total` is zero."""
         return self.count / self.total if self.total else 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Bounds of the rate; everything is possible where nothing was tried."""
+        """Bounds of the rate; 0 and 1 where nothing was tried."""
         return wilson(self.count, self.total)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """In the matrix: how many attacks succeed once this is off. `heat`: a class of site.css, 0 to 4."""
+    """Cell of the matrix: how many attacks succeed once a defence is off. `heat`: a class of site.css, 0 to 4."""
 
     count: int
     heat: int
@@ -67,7 +67,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One class of attacks in the matrix."""
+    """Line of the matrix for one class of attacks."""
 
     name: str
     attacks: int
@@ -75,7 +75,7 @@ class Line:
 
 
 def wilson(count: int, total: int) -> tuple[float, float]:
-    """Wilson's interval of a rate at 95 %, within 0 and 1."""
+    """Compute Wilson's interval of a rate at 95 %, within 0 and 1."""
     if not total:
         return 0.0, 1.0
     share, z2 = count / total, _NORMAL**2
@@ -86,7 +86,7 @@ def wilson(count: int, total: int) -> tuple[float, float]:
 
 
 def read(path: Path) -> tuple[list[Row], int]:
-    """Rows with the columns that count, and how many others there were. Raises OSError."""
+    """Read the rows that make sense, with the columns in use, and count the others. Raises OSError."""
     if path.stat().st_size > _MAX_BYTES:
         return [], 1
     text = path.read_bytes().decode(errors="replace").replace("\0", "\ufffd")
@@ -112,7 +112,7 @@ def _makes_sense(row: Mapping[str, object]) -> bool:
 
 
 def rates(rows: Iterable[Row]) -> list[Rate]:
-    """Of the armed attacks of each class, then of all: how many succeed."""
+    """Count the successes of the armed attacks of each class, then of all."""
     armed = [row for row in rows if row["kind"] != _HONEST and row["armed"] == "1"]
     found = []
     for kind in CLASSES.values():
@@ -122,7 +122,7 @@ def rates(rows: Iterable[Row]) -> list[Rate]:
 
 
 def false_positives(rows: Iterable[Row]) -> list[Rate]:
-    """Of honest kernels that look like attacks of each class, then of all: how many do not pass, whatever the reason.
+    """Count the refusals of honest kernels that look like attacks of each class, then of all, whatever the reason.
 
     `catalogue` has the numbers of the attacks that a kernel could be taken for, which may be of several classes.
     """
@@ -139,7 +139,10 @@ def _refused(name: str, honest: Sequence[Row]) -> Rate:
 
 
 def matrix(rows: Iterable[Row]) -> tuple[list[str], list[Line]]:
-    """What is off in the trial that arms an attack, and for each class how many attacks succeed there."""
+    """Return the columns, which name what is off when an attack is armed, and a line for each class.
+
+    A line counts the attacks of its class that succeed in each column.
+    """
     armed = [row for row in rows if row["kind"] != _HONEST and row["armed"] == "1"]
     off = {id(row): _off(row) for row in armed}
     others = sorted(set(off.values()) - set(GROUPS) - {_TOGETHER})
@@ -153,7 +156,10 @@ def matrix(rows: Iterable[Row]) -> tuple[list[str], list[Line]]:
 
 
 def _off(row: Row) -> str:
-    """One group by its name; several are one column; a naive harness is called as the table calls it."""
+    """Return the column of a row: one group by its name, several groups as one column.
+
+    A naive harness has the name that the table gives it.
+    """
     groups = [name for name in row["armed_without"].split(" + ") if name]
     return cut(groups[0], 40) if len(groups) == 1 else _TOGETHER
 
@@ -163,7 +169,7 @@ def _heat(count: int, total: int) -> int:
 
 
 def write_redteam(path: Path | None, out: Path) -> tuple[list[Path], list[str]]:
-    """The page, and what is wrong with the table. Without one it says how to make it."""
+    """Write the page, and return its path and the problems of the table. Without a table it says how to make one."""
     rows, broken, problems = _rows(path)
     found, refused = rates(rows), false_positives(rows)
     columns, lines = matrix(rows)

@@ -1,7 +1,8 @@
-"""How far the roof is: achieved rates over arithmetic intensity, below what the floors in the records leave possible.
+"""Roofline charts: achieved rates over arithmetic intensity, below the limits that the records' floors imply.
 
 A record keeps the floor of each timed binding, not the peaks that it came from. So the roof is drawn where it is known:
-at the intensities of the bindings. An op without operations is drawn as bytes moved per second, over how many they are.
+at the intensities of the bindings. An op without operations is drawn as bytes moved per second, over the number of
+bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _NO_FLOOR = "No ceiling in the roofline: the records know no floor, since the pe
 
 @dataclass(frozen=True)
 class _Point:
-    """A contestant on a binding. `roof`: the rate at the floor, where that is known."""
+    """Point of a contestant on a binding. `roof`: the rate at the floor, where that is known."""
 
     who: str
     binding: str
@@ -37,7 +38,7 @@ class _Point:
 def roofline(
     name: str, terms: Mapping[str, str], leaders: Sequence[Summary], spec: Task | None
 ) -> tuple[list[Chart], list[str]]:
-    """A chart, or a note that says why there is none."""
+    """Return a chart, or a note that says why there is none."""
     if spec is None:
         return [], [_NO_TASK]
     counted = _counts_operations(spec, leaders)
@@ -78,7 +79,7 @@ def _counts_operations(spec: Task, leaders: Sequence[Summary]) -> bool:
 
 
 def _points(place: int, run: Summary, dtype: str, spec: Task, counted: bool) -> Iterator[_Point]:
-    """Of the candidate, and of the best one's baselines."""
+    """Yield the points of a candidate and, for the best candidate, those of its baselines."""
     for each in run.bindings:
         work = contracts.work(spec, each.axes, each.dtype) if each.dtype == dtype else None
         if work is None or work[1] <= 0:
@@ -93,7 +94,7 @@ def _points(place: int, run: Summary, dtype: str, spec: Task, counted: bool) -> 
 
 
 def _roof(roofs: Sequence[tuple[float, float]], counted: bool) -> list[Line]:
-    """Ceilings, and a line of as many bytes per second as the highest of them stands for."""
+    """Return the ceilings, and a line of as many bytes per second as the highest of them stands for."""
     if not roofs:
         return []
     unit = "Gflop/s" if counted else "GB/s"
@@ -129,7 +130,7 @@ def _in_words(point: _Point) -> str:
 
 
 def _range(values: Sequence[float]) -> list[float | None]:
-    """A third of a decade around what is there, as logarithms; at least one decade."""
+    """Return a range of logarithms, a third of a decade around the values, but at least one decade."""
     known = [math.log10(value) for value in values if value > 0]
     low, high = min(known) - 0.3, max(known) + 0.3
     missing = max(0.0, 1.0 - (high - low)) / 2

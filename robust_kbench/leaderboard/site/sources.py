@@ -22,7 +22,7 @@ _LEXERS = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".h": "cpp", ".cuh": "c
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file, ready for a page. `is_cut`: there is more of it than is shown."""
+    """Source file, ready for a page. `is_cut`: there is more of it than is shown."""
 
     name: str
     text: Markup
@@ -30,7 +30,10 @@ class SourceFile:
 
 
 def find(folders: Iterable[Path]) -> dict[str, Path]:
-    """Every submission at or below `folders`, by its digest; of equal ones the first. What is malformed is none."""
+    """Find every submission at or below `folders` by its digest, the first of equal ones.
+
+    Malformed ones are left out.
+    """
     found: dict[str, Path] = {}
     for root in folders:
         for folder in submission_folders(root):
@@ -42,7 +45,7 @@ def find(folders: Iterable[Path]) -> dict[str, Path]:
 
 
 def files(folder: Path, digest: str) -> list[SourceFile]:
-    """The files of the submission in `folder`, the entry first; none of them unless all together have this digest."""
+    """Return the files of the submission in `folder`, the entry first; none if their common digest is another."""
     try:
         submission = read_submission(folder)
         if submission.digest != digest:
@@ -60,7 +63,10 @@ def files(folder: Path, digest: str) -> list[SourceFile]:
 
 
 def highlighted(text: str, name: str) -> Markup:
-    """Spans with classes around what pygments knows; what would steer or hide is made visible before."""
+    """Return markup with classes for all that pygments knows.
+
+    Characters that would steer or hide text are made visible before.
+    """
     from markupsafe import Markup
 
     plain = "\n".join(lines(text)) + "\n"

@@ -1,4 +1,4 @@
-"""From the raw samples of a record to the quantiles that a page draws: some numbers in the place of thousands."""
+"""Quantiles of raw samples, which a page draws: some numbers in the place of a record's thousands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def spread(samples_ns: Sequence[int]) -> Spread:
-    """Of at least one sample; between two neighbours in order, linearly. Plain Python: small lists are faster so."""
+    """Compute the quantiles of at least one sample, linear between two neighbours in order.
+
+    It is plain Python, which is faster for small lists.
+    """
     ordered = sorted(samples_ns)
     last = len(ordered) - 1
     found = []
@@ -24,17 +27,16 @@ def spread(samples_ns: Sequence[int]) -> Spread:
 
 
 def of_session(samples: Mapping[str, str]) -> dict[str, Spread]:
-    """Of the samples of a session (see Timing.named) by contestant, the candidate first and the control last.
+    """Compute the spread of each contestant's samples in a session, the candidate first and the control last.
 
-    Who has no samples is left out.
-    Raises ValueError for damaged samples.
+    `samples`: see Timing.named. A contestant without samples is left out. Raises ValueError for damaged samples.
     """
     decoded = {name: decode_samples(samples[name]) for name in sorted(samples, key=_order)}
     return {name: spread(samples) for name, samples in decoded.items() if samples}
 
 
 def of_timing(timing: Timing) -> dict[str, Spread]:
-    """By contestant, over all sessions. Raises ValueError for damaged samples."""
+    """Compute the spread of each contestant over all sessions. Raises ValueError for damaged samples."""
     together: dict[str, list[int]] = {}
     for samples in timing.named:
         for name, text in samples.items():

@@ -1,7 +1,7 @@
-"""A page for each submission on each device: verdict, intervals, spread of times, cases, findings, source, history.
+"""Page for each submission on each device: verdict, intervals, spread of times, cases, findings, source, history.
 
-Pages are rendered by worker processes: samples and cases stay in the stores, and a worker reads again the line of the
-run that is published. A page is about one digest; dtypes whose published runs differ are shown one after the other.
+Pages are rendered by worker processes: samples and cases stay in the stores, and a worker reads the line of the
+published run again. A page is about one digest. Dtypes whose published runs differ are shown one after the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _MAX_RUNS, _MAX_HISTORY, _MAX_TIMINGS = 4, 200, 48
 
 @dataclass(frozen=True)
 class SubmissionOrder:
-    """What a worker needs for one page. `published`: the runs that rows are from; `history`: all of its runs."""
+    """Order for one page, with all that a worker needs.
+
+    `published`: the runs that rows are from. `history`: all runs of the submission.
+    """
 
     key: str
     out: Path
@@ -40,7 +43,7 @@ class SubmissionOrder:
 
 @dataclass(frozen=True)
 class BindingLine:
-    """A timed binding in the table. `others`: each baseline with its speedup and its median."""
+    """Line of the table for a timed binding. `others`: each baseline with its speedup and its median."""
 
     axes: str
     binding: Binding
@@ -50,7 +53,7 @@ class BindingLine:
 
 @dataclass(frozen=True)
 class RunShown:
-    """One run in full."""
+    """Run as the page shows it in full."""
 
     number: int
     run: Summary
@@ -73,7 +76,7 @@ def orders(
     folders: Mapping[str, Path],
     confirmations: Iterable[Confirmation],
 ) -> list[SubmissionOrder]:
-    """One for each page, in order of their names."""
+    """Return an order for each page, in order of their names."""
     by_page: dict[str, list[Row]] = {}
     for row in rows:
         by_page.setdefault(entries.key_of(row), []).append(row)
@@ -110,12 +113,12 @@ def _order(
 
 
 def subject(order: SubmissionOrder) -> str:
-    """What a page is about, for a message."""
+    """Return the subject of a page, for a message."""
     return f"{order.rows[0]['task']}, {order.rows[0]['submission']}"
 
 
 def write_submission(order: SubmissionOrder) -> list[Path]:
-    """Called in a worker."""
+    """Write the page of a submission; called in a worker."""
     scale = entries.scale_of(order.rows)
     shown = [_shown(number, run, order.rows) for number, run in enumerate(order.published[:_MAX_RUNS], start=1)]
     first = order.rows[0]
@@ -133,7 +136,7 @@ def write_submission(order: SubmissionOrder) -> list[Path]:
 
 
 def _shown(number: int, run: Summary, rows: Sequence[Row]) -> RunShown | None:
-    """None where the line of the record cannot be read any more."""
+    """Return a run to be shown; None if the line of its record cannot be read any more."""
     record = load_record(run.place)
     if record is None:
         return None
@@ -166,7 +169,10 @@ def _finding(each: Any) -> tuple[str, str, str, str, str]:
 
 
 def _command(record: RunRecord) -> str:
-    """Of words of ours and numbers alone: where the submission lies is for the reader to fill in."""
+    """Return the command that repeats a run, of our words and numbers alone.
+
+    The reader fills in the submission's path.
+    """
     return f"kbench evaluate path/to/submission --device {record.device} --tier {record.tier} --seed {record.seed:d}"
 
 
@@ -200,7 +206,7 @@ def _spread_charts(number: int, record: RunRecord) -> list[Chart]:
 
 
 def _spread(timing: Timing) -> tuple[charts.Figure | None, str]:
-    """A box for each contestant and session; none where the samples are damaged."""
+    """Draw a box for each contestant and session, with a label; None if the samples are damaged or missing."""
     try:
         sessions = {
             f"session {place}": found
@@ -221,7 +227,7 @@ def _spread(timing: Timing) -> tuple[charts.Figure | None, str]:
 
 
 def _medians(sessions: Mapping[str, Mapping[str, Spread]]) -> dict[str, float]:
-    """Of each contestant, the median of its sessions' medians."""
+    """Compute for each contestant the median of its sessions' medians."""
     found: dict[str, list[float]] = {}
     for spread in sessions.values():
         for name, each in spread.items():
@@ -231,7 +237,7 @@ def _medians(sessions: Mapping[str, Mapping[str, Spread]]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Past:
-    """A run in the history. `counts`: what it is to the rows of this page."""
+    """Run in the history. `counts`: the role that it has for the rows of this page."""
 
     run: Summary
     speedups: str

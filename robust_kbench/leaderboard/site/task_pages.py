@@ -1,4 +1,4 @@
-"""A page for each task: what it asks for, who is how fast, how times spread, how records fell, how far the roof is.
+"""Page for each task: contract, ranking, spread of times, development of records, and roofline.
 
 Pages are rendered by worker processes, from rows, summaries and the lines of the few records whose samples are drawn.
 """
@@ -31,7 +31,10 @@ _DATE = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d(:[0-6]\d(\.\d{1,6})?)?
 
 @dataclass(frozen=True)
 class TaskOrder:
-    """What a worker needs for one page. `leaders`: for each group of terms the runs of its best rows."""
+    """Order for one page, with all that a worker needs.
+
+    `leaders`: the runs of the best rows for each group of terms.
+    """
 
     task: str
     out: Path
@@ -41,7 +44,7 @@ class TaskOrder:
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that are ranked together, and what is drawn of them."""
+    """Group of rows that are ranked together, with the charts of them."""
 
     name: str
     terms: Mapping[str, str]
@@ -52,7 +55,7 @@ class Group:
 
 
 def orders(rows: Iterable[Row], runs: Mapping[tuple[Any, ...], Summary], out: Path) -> list[TaskOrder]:
-    """One for each task whose name can be one. `runs`: summaries by `lookup.run_of`."""
+    """Return an order for each task with a valid name. `runs`: summaries by `lookup.run_of`."""
     tasks: dict[str, list[Row]] = {}
     for row in rows:
         if paths.is_task_name(row["task"]):
@@ -72,12 +75,12 @@ def _leaders(
 
 
 def subject(order: TaskOrder) -> str:
-    """What a page is about, for a message."""
+    """Return the subject of a page, for a message."""
     return order.task
 
 
 def write_task(order: TaskOrder) -> list[Path]:
-    """Called in a worker."""
+    """Write the page of a task; called in a worker."""
     task = contracts.load(order.task)
     told: Contract | None = contracts.contract(task) if task else None
     scale = entries.scale_of(order.rows)
@@ -154,7 +157,7 @@ def _named(row: Row) -> str:
 def _spread_chart(
     number: int, terms: Mapping[str, str], leaders: Sequence[Summary], records: dict[Any, RunRecord | None]
 ) -> list[Chart]:
-    """Times of the best submissions, and of the baselines as the best one's run measured them, binding by binding."""
+    """Draw times of the best submissions, and of the baselines in the best one's run, binding by binding."""
     boxes: dict[str, dict[str, Spread]] = {}
     for place, run in enumerate(leaders):
         record = _record(run, records)

@@ -1,6 +1,7 @@
-"""Pages side by side, in a few processes: each takes some orders at a time, and compiles the templates once.
+"""Rendering of pages in a few processes. Each takes some orders at a time, and compiles the templates once.
 
-A page that cannot be rendered, whatever a record of a stranger did to it, is told and left out; the others go on.
+A page that cannot be rendered, for instance because of a record of a stranger, is reported and left out. The others go
+on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from robust_kbench.schema.documents import shown
 
 Order = TypeVar("Order")
 Written = tuple[list[Path], list[str]]
-"""Paths, and what went wrong."""
+"""Paths of the written pages, and messages about failures."""
 _AT_ONCE = 25
 _WORTH_A_PROCESS = 100
 
@@ -34,7 +35,10 @@ def carry_out(
     jobs: int | None,
     progress: Progress,
 ) -> Written:
-    """All orders, in any number of processes; the result is in their order. `name`: what a page is about."""
+    """Carry out all orders in any number of processes; the result is in their order.
+
+    `name`: returns the subject of a page.
+    """
     chunks = [orders[start : start + _AT_ONCE] for start in range(0, len(orders), _AT_ONCE)]
     work = partial(_some, write, name)
     paths: list[Path] = []

@@ -1,7 +1,7 @@
-"""Templates to files. Whatever is put into a page is made visible and escaped here, once for all of them.
+"""Templates rendered to files. All text that enters a page is made visible and escaped here.
 
-Records, sources, runs and tables come from strangers. Text passes through `shown` and autoescape; data for scripts are
-JSON without a character that could end a script; texts of charts, in which plotly reads tags, are escaped once more.
+Records, sources, runs and tables come from strangers. Text passes through `shown` and autoescape. Data for scripts are
+JSON without a character that could end a script. Texts of charts, in which plotly reads tags, are escaped once more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_TEXT = 500
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Compiled once in each process."""
+    """Return the environment of the templates, made once in each process."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     made = Environment(
@@ -52,72 +52,78 @@ def _template(name: str) -> str:
 
 
 def visible(value: Any) -> Any:
-    """Text as one line that steers nothing; all else as it is. What is marked as safe has been through this before."""
+    """Return text as one line that steers nothing, and other values as they are.
+
+    Markup that is marked as safe has been through this before.
+    """
     if type(value) is not str or (value.isascii() and value.isprintable()):
         return value
     return shown(value)
 
 
 def lines(text: str) -> list[str]:
-    """A text of several lines, each of them visible; tabs as four spaces."""
+    """Split a text into lines, each of them visible, with tabs as up to four spaces."""
     return [visible(line.expandtabs(4)) for line in text.splitlines()]
 
 
 def cut(text: str, most: int = _MAX_TEXT) -> str:
-    """At most so many characters."""
+    """Cut a text to at most so many characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def words(name: str) -> str:
-    """A name of ours as words."""
+    """Return a name of ours as words."""
     return name.replace("_", " ")
 
 
 def times(value: float | None) -> str:
-    """A speedup."""
+    """Format a speedup; empty if there is none."""
     if value is None:
         return ""
     return f"{value:.0f}×" if value >= 100 else f"{value:.2f}×"
 
 
 def speedup(value: float | None, low: float | None, high: float | None) -> str:
-    """With its interval."""
+    """Format a speedup with its interval; empty if there is none."""
     if value is None:
         return ""
     return f"{times(value)} [{times(low).rstrip('×')}, {times(high).rstrip('×')}]"
 
 
 def micro(value: float | None) -> str:
-    """A time in microseconds."""
+    """Format a time in microseconds; empty if there is none."""
     if value is None:
         return ""
     return f"{value:,.0f} µs" if value >= 100 else f"{value:.1f} µs" if value >= 1 else f"{value:.3f} µs"
 
 
 def percent(value: float | None) -> str:
-    """A share."""
+    """Format a share as a percentage; empty if there is none."""
     return "" if value is None else f"{value:.1%}" if value < 0.1 else f"{value:.0%}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """With so many significant digits."""
+    """Format a number with so many significant digits; empty if there is none."""
     return "" if value is None else f"{value:,.{digits}g}"
 
 
 def signed(value: float | None) -> str:
-    """A relative difference around zero."""
+    """Format a relative difference around zero; empty if there is none."""
     return "" if value is None else f"±{value:.2%}"
 
 
 def json_of(data: Any) -> Any:
-    """For a script element: markup can neither end it nor begin within it, and what is not finite is null."""
+    """Return JSON for a script element: markup can neither end it nor begin within it.
+
+    Numbers that are not finite become null.
+    """
     from markupsafe import Markup
 
     return Markup(json_text(data))
 
 
 def json_text(data: Any) -> str:
-    """In ASCII, without `<`, `>` and `&`."""
+    """Return JSON in ASCII, without `<`, `>` and `&`. Numbers that are not finite become null."""
     try:
         text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     except ValueError:
@@ -136,17 +142,17 @@ def _finite(data: Any) -> Any:
 
 
 def in_chart(text: str, most: int = 48) -> str:
-    """`text` as plotly draws it letter by letter: it knows tags and entities, so these are escaped."""
+    """Escape `text` for plotly, which knows tags and entities, so that it is drawn letter by letter."""
     return html.escape(cut(shown(text), most), quote=False)
 
 
 def render(template: str, page: str, **values: Any) -> str:
-    """`page`: where the result will lie, from which links to others are relative."""
+    """Render a template. `page`: path of the result, from which links to others are relative."""
     return environment().get_template(template).render(page=page, root="../" * page.count("/"), paths=paths, **values)
 
 
 def write(out: Path, page: str, text: str) -> Path:
-    """Below `out`."""
+    """Write a page below `out`, and return its path."""
     path = out / page
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode(errors="replace"))
@@ -154,7 +160,10 @@ def write(out: Path, page: str, text: str) -> Path:
 
 
 def remove_stale(out: Path, written: Iterable[Path]) -> None:
-    """What an earlier call has left and this one has not: pages of ours alone, which say so."""
+    """Delete pages that an earlier call has left and this one has not written.
+
+    Only pages of ours are deleted, which carry a marker.
+    """
     kept = set(written)
     for folder in (paths.TASKS, paths.SUBMISSIONS):
         for path in sorted((out / folder).glob("*.html")):

@@ -1,4 +1,4 @@
-"""One call on a CUDA device: launched behind the judge's gate, ended by a word that the judge waits for."""
+"""Call on a CUDA device: launched behind the judge's gate, ended by a word that the judge waits for."""
 
 import contextlib
 import ctypes
@@ -24,14 +24,14 @@ class Memory(arguments.Memory, Protocol):
         """Address of the word that ends a call."""
 
     def offset_of(self, tensor: torch.Tensor) -> int | None:
-        """Offset of a tensor in the memory, in bytes; None where it lies elsewhere."""
+        """Return the offset of a tensor in the memory, in bytes; None where it lies elsewhere."""
 
     def serving_results(self) -> contextlib.AbstractContextManager[None]:
-        """PyTorch's allocations come from the memory meanwhile."""
+        """Have PyTorch's allocations come from the memory meanwhile."""
 
 
 class Device(Protocol):
-    """What a call needs of a device."""
+    """Parts of a device that a call needs."""
 
     def wait(self, address: int, value: int) -> None:
         """Have the stream of calls wait for a word."""
@@ -40,29 +40,29 @@ class Device(Protocol):
         """Have the stream of calls write a word, behind all that it did before."""
 
     def event(self) -> Any:
-        """A new event that takes times, as torch.cuda.Event."""
+        """Make a new event that takes times, as torch.cuda.Event."""
 
     def launch_nothing(self) -> None:
         """Launch a kernel that does nothing."""
 
     def stream(self) -> int:
-        """The handle of the stream of calls."""
+        """Return the handle of the stream of calls."""
 
     def other_stream(self) -> contextlib.AbstractContextManager[None]:
-        """Another stream is the current one meanwhile, on which calls run, too."""
+        """Make another stream the current one meanwhile, on which calls run, too."""
 
     def enter_thread(self) -> None:
         """Make the context current in a new thread."""
 
     def synchronize(self) -> None:
-        """Wait for every stream."""
+        """Wait for every stream of the device."""
 
 
 class CudaCall:
-    """A call whose arguments lie in the judge's memory, or several as the request's `use` has it."""
+    """Call whose arguments lie in the judge's memory, or several as the request's `use` has it."""
 
     def __init__(self, device: Device, abi: str, memory: Memory, request: dict[str, Any]) -> None:
-        """`request`: inputs, outputs, axes.
+        """Prepare a call of the `request`: inputs, outputs, axes.
 
         `ends`: whether to write the end word; `empty`: with an empty kernel instead; `events`: timed by events.
         """
@@ -77,17 +77,17 @@ class CudaCall:
         self._results: list[Any] = []
 
     def receive(self, scalars: Mapping[int, int | float]) -> None:
-        """Put scalars into their places."""
+        """Put scalars into their places among the arguments."""
         self._use.receive(self._arguments, scalars)
 
     def take_turn(self, turn: int, gate: int) -> None:
-        """`turn`: the value of both words; `gate`: offset of the first one."""
+        """Set the words of the call. `turn`: the value of both words; `gate`: offset of the first one."""
         self._turn, self._gate = turn, self._memory.address + gate
 
     def launch(self, kernel: Kernel) -> dict[str, Any]:
-        """Have the device wait for the gate, call the kernel, and mark the end behind what it has launched.
+        """Have the device wait for the gate, call the kernel, and mark the end behind all that it has launched.
 
-        Returns what the kernel returned, as claims. Nothing of it is computed yet, unless the host waited for it.
+        Returns the kernel's results, as claims. Nothing of them is computed yet, unless the host waited for it.
         """
         with self._device.other_stream() if self._use.on_stream else contextlib.nullcontext():
             return self._launch(kernel)
@@ -112,7 +112,7 @@ class CudaCall:
         return {"outcome": "returned", "outputs": claims}
 
     def finish(self) -> int:
-        """Wait for every stream; ns between the events, 0 where there are none. Raises what the device complains of."""
+        """Wait for every stream; ns between the events, 0 where there are none. Raises the device's errors."""
         self._device.synchronize()
         if not self._events:
             return 0
@@ -120,7 +120,7 @@ class CudaCall:
         return max(0, int(start.elapsed_time(stop) * 1e6))
 
     def _claims(self) -> list[dict[str, Any]]:
-        """Say where the results are, as offsets in the judge's memory; results that lie elsewhere are copied there."""
+        """Tell where the results are, as offsets in the judge's memory; results elsewhere are copied there."""
         found: list[dict[str, Any]] = []
         for call, (result, claims) in enumerate(zip(self._results, self._use.claims(self._results), strict=True)):
             first = call * (len(self._slots) // self._use.calls)
