@@ -1,4 +1,4 @@
-"""What the tests share: one warm evaluator, and submissions made of a few lines of source."""
+"""Fixtures that the tests share: one warm evaluator, and submissions made of a few lines of source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ needs_compiler = pytest.mark.skipif(NO_COMPILER, reason="no g++ on the PATH; Deb
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is not due today is slow."""
+    """Mark rotating tests that are not due today as slow."""
     rotating = [item for item in items if item.get_closest_marker("rotating")]
     due = due_among(item.nodeid for item in rotating)
     for item in rotating:

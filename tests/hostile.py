@@ -1,7 +1,7 @@
 """Records, lines of stores, sources and tables that someone wrote in order to run, to break or to mislead the board.
 
-`TEXTS` are what a name may be, `worded` puts one of them wherever a record holds words, `SHAPES` change a record to one
-that is still a record and that nobody can score, and `LINES` are no records at all. Whatever would run sets `pwned`.
+`TEXTS` are possible values of a name, `worded` puts one of them wherever a record holds words, `SHAPES` change a record
+to one that is still a record and that cannot be scored, and `LINES` are no records at all. Code that runs sets `pwned`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TEXTS: Mapping[str, str] = {
     "nothing": "",
     "space": " \u3000 ",
 }
-"""By what each of them tries."""
+"""Hostile texts, by the way in which each of them attacks."""
 _CLOSED = {
     "schema_version", "task_version", "precision", "dtype", "dtypes", "layout", "distribution", "role", "status",
     "probe", "device", "execution", "tier", "severity", "handshake", "clock", "stop", "digest", "signature",
@@ -58,13 +58,13 @@ _KEYED = {"axes", "covered", "evidence", "environment", "first_call_us", "hot_us
 """Keys whose values have keys that a record words."""
 _NEEDED = {"candidate", "eager", "device", "kbench"}
 _MOST, _MOST_OF_KEYS = 400, 90
-"""Characters, where a record holds many words."""
+"""Most characters of a text, in words and in keys, where a record holds many of them."""
 _RANK = {"isolation", "started_at", "seed"}
 Change = Callable[[dict[str, Any]], None]
 
 
 def plain(*, status: str = "passed") -> dict[str, Any]:
-    """A record of one task like thousands of others, small, with cases and findings, without a digest."""
+    """Return a small record of one task, like thousands of others, with cases and findings, without a digest."""
     record: dict[str, Any] = json.loads(_first(status))
     del record["digest"]
     record |= {"cases": record["cases"][:9], "timings": record.get("timings", [])[::3]}
@@ -83,12 +83,12 @@ def _first(status: str) -> bytes:
 
 
 def sealed(record: Mapping[str, Any]) -> bytes:
-    """As a line, with a digest that is right. What is no record by the letter of the format is an error of ours."""
+    """Return a record as a line with the right digest. It is our own error if the format refuses the record."""
     return store.to_line(signing.seal(RunRecord.model_validate_json(synthetic.canonical(record))))
 
 
 def worded(record: Mapping[str, Any], text: str, *, keeping: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """`record` with `text` wherever it holds words, in keys as well; `keeping`: fields that stay."""
+    """Return `record` with `text` wherever it holds words, in keys as well. `keeping`: fields that stay."""
     data = copy.deepcopy(dict(record))
     data["findings"] = [{"guard": "x", "severity": "warn", "message": "x", "case": "x", "evidence": {"x": "x"}}]
     data |= {"labels": ["x", "y"], "log": "x", "reason": "x"}
@@ -116,7 +116,7 @@ def _worded(name: str, value: Any, text: str) -> Any:
 
 
 def worded_lines(text: str) -> Iterator[bytes]:
-    """A failure, a record that is all `text`, and two runs that are ranked although all that can be is `text`."""
+    """Yield a failure, a record that is all `text`, and two ranked runs in which all that can be is `text`."""
     yield sealed(worded(plain(status="rejected"), text))
     yield sealed(worded(plain(), text))
     ranked = worded(plain(), text, keeping=frozenset({"task", *_RANK}))
@@ -192,11 +192,11 @@ SHAPES: Mapping[str, Change] = {
     "the last time": _fields(started_at="9999-12-31T23:59:59Z"),
     "no digest of sources": _fields(submission_digest=""),
 }
-"""Records by the letter of the format."""
+"""Changes of a record after which it is still a record by the letter of the format."""
 
 
 def shaped(name: str) -> dict[str, Any]:
-    """A record of that shape; its submission is called so."""
+    """Return a record of that shape, whose submission has the shape's name."""
     record = plain() | {"submission": name, "submission_digest": f"sha256:{name}"}
     SHAPES[name](record)
     return record
@@ -244,11 +244,11 @@ def _broken() -> dict[str, bytes]:
 
 
 LINES: Mapping[str, bytes] = _broken()
-"""No records, each without its newline."""
+"""Lines that are no records, each without its newline."""
 
 
 def altered_lines() -> Iterator[bytes]:
-    """Records whose digest, or whose signature, is not theirs."""
+    """Yield records whose digest, or whose signature, is not theirs."""
     line = sealed(plain() | {"submission": "altered", "submission_digest": "sha256:altered"})
     yield line.replace(b'"author":"', b'"author":"not ', 1)
     record = json.loads(sealed(plain() | {"submission": "forged", "submission_digest": "sha256:forged"}))
@@ -259,7 +259,7 @@ def altered_lines() -> Iterator[bytes]:
 
 
 def confirmation_lines() -> Iterator[bytes]:
-    """By nobody that is known, of records that there are, in words that are hostile; and lines that are none."""
+    """Yield confirmations of existing records by unknown parties in hostile words, and lines that are none."""
     for text in TEXTS.values():
         *_, published = worded_lines(text)
         told: dict[str, Any] = {
@@ -274,7 +274,7 @@ def confirmation_lines() -> Iterator[bytes]:
 
 
 def write_stores(folder: Path) -> list[Path]:
-    """All of these, in stores whose names are hostile, too; and confirmations beside them."""
+    """Write all of these into stores, some with hostile names, and confirmations beside them; return the stores."""
     folder.mkdir(parents=True, exist_ok=True)
     stores = {
         "words.jsonl": b"".join(line for text in TEXTS.values() for line in worded_lines(text)),
@@ -292,7 +292,7 @@ def write_stores(folder: Path) -> list[Path]:
 
 
 def write_submission(folder: Path) -> None:
-    """A submission whose source is full of what a page must not run."""
+    """Write a submission whose source is full of content that a page must not run."""
     folder.mkdir(parents=True)
     source = "\n".join(f"# {text}" for text in (TEXTS[name] for name in ("script", "comment", "image", "entities")))
     source += f'\n"""{TEXTS["title"]}{TEXTS["style"]}\u202e\x1b[2J"""\n'

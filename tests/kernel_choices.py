@@ -11,17 +11,17 @@ CHOICE = re.compile(r"^constexpr \w+ (?P<name>\w+) = (?P<value>\w+); +// choices
 
 
 def code_of(kernel: Submission) -> str:
-    """What defines it."""
+    """Return the source text that defines the kernel."""
     return kernel.sources[kernel.entry_file]
 
 
 def choices(kernel: Submission) -> dict[str, tuple[str, list[str]]]:
-    """Name -> value, and all values that it may have."""
+    """Map each choice's name to its value and to all values that it may have."""
     return {match["name"]: (match["value"], match["values"].split()) for match in CHOICE.finditer(code_of(kernel))}
 
 
 def chosen(kernel: Submission, values: Mapping[str, str]) -> Submission:
-    """The same with these values; choices that are not named keep theirs."""
+    """Return the same kernel with these values; choices that are not named keep theirs."""
 
     def line(match: re.Match[str]) -> str:
         return match[0].replace(f"= {match['value']};", f"= {values.get(match['name'], match['value'])};")

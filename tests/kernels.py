@@ -1,4 +1,4 @@
-"""Sources of kernels for norm/rmsnorm, from the lines that differ, and what is left of those that ran."""
+"""Sources of kernels for norm/rmsnorm, from the lines that differ, and remaining processes of kernels that ran."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ CPP_ANSWER = """
 
 
 def python(body: str, before: str = "", parameters: str = "x, weight") -> str:
-    """A kernel with this body (from line 6 on), in a module that runs `before` when it is imported."""
+    """Return a kernel with this body (from line 6 on), in a module that runs `before` when it is imported."""
     head = before.strip()
     return f"{IMPORTS}{head}\n\ndef rmsnorm({parameters}):\n{textwrap.indent(body.strip(), '    ')}\n"
 
 
 def native(body: str, before: str = "") -> str:
-    """The same in C++, for abi c and float32."""
+    """Return the same in C++, for abi c and float32."""
     return f'{CPP_HEADERS}{before}\nextern "C" void rmsnorm({CPP_SIGNATURE}) {{\n{body}\n}}\n'
 
 
 def check_that_a_good_one_passes(evaluator: Evaluator, submit: Submit) -> None:
-    """Whatever ran before on this evaluator has cost it nothing."""
+    """Check that earlier runs on this evaluator have cost it nothing."""
     record = evaluator.evaluate(submit(python(RIGHT)), tier="quick", seed=1, case=0)
     assert (record.status, record.reason) == ("passed", "")
 
 
 def checked_cases(seed: int) -> tuple[Case, ...]:
-    """What tier quick draws for a Python kernel of float32."""
+    """Draw the cases of tier quick for a Python kernel of float32."""
     task = load_task("norm/rmsnorm").spec
     budget = BUDGETS["quick"]
     return draw_suite(task, seed, budget=budget, dtypes=("float32",), device="cpu", dense=False).checked
 
 
 def arguments_of(pid: int) -> list[str]:
-    """The command line of a process; empty when it is gone or a zombie."""
+    """Return the command line of a process; empty when the process is gone or a zombie."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")[:-1]
     except OSError:
@@ -66,7 +66,7 @@ def arguments_of(pid: int) -> list[str]:
 
 
 def parent_of(pid: int) -> int:
-    """Its parent; 0 when it is gone."""
+    """Return the parent of a process; 0 when the process is gone."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
     except OSError:
@@ -74,12 +74,12 @@ def parent_of(pid: int) -> int:
 
 
 def processes_of(judge: int) -> list[int]:
-    """Every warm process of `judge` and all that was forked from one, orphans included."""
+    """List every warm process of `judge` and all processes that were forked from one, orphans included."""
     pids = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
     commands = {pid: arguments_of(pid) for pid in pids}
     return [pid for pid, words in commands.items() if "robust_kbench.worker" in words and words[-1] == str(judge)]
 
 
 def workers() -> list[int]:
-    """What was forked from the warm processes of this judge."""
+    """List the processes that were forked from the warm processes of this judge."""
     return [pid for pid in processes_of(os.getpid()) if parent_of(pid) not in (os.getpid(), 0)]

@@ -1,4 +1,4 @@
-"""Boards made by the command itself, what goes into them, and what a page of one holds."""
+"""Boards made by the command itself, their input, and the contents of their pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AGENTS = ("best-of-n", "evoengineer-free", "refine")
 
 
 def kbench(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """`kbench` with these arguments, in a process of its own."""
+    """Run `kbench` with these arguments, in a process of its own."""
     command = [sys.executable, "-m", "robust_kbench", *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", errors="replace")
 
@@ -36,7 +36,7 @@ def board(out: Path, stores: Sequence[Path], *options: str | Path) -> subprocess
 
 
 def write_runs(folder: Path, text: str = "") -> None:
-    """Two runs of each of three agents, as `kbench evolve` leaves them; `text`: whatever words they have."""
+    """Write two runs of each of three agents, as `kbench evolve` leaves them; `text`: the words that they have."""
     for number, agent in enumerate(AGENTS * 2):
         made = [node(f"g{step}.p0", speedup=1.0 + step * (1 + number) / 8) for step in range(1, 6)]
         final = [record("best", 100 / (1.5 + number / 8)), record("start", 90.0)]
@@ -50,7 +50,7 @@ def write_runs(folder: Path, text: str = "") -> None:
 
 
 def write_redteam(path: Path, text: str = "") -> None:
-    """A table of the red team's: attacks of three classes and honest kernels; `text`: whatever words it has."""
+    """Write a table of the red team's: attacks of three classes and honest kernels; `text`: the words that it has."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
@@ -68,13 +68,13 @@ def write_redteam(path: Path, text: str = "") -> None:
 
 
 def rows_of(table: Path) -> list[dict[str, str]]:
-    """Of a CSV."""
+    """Read the rows of a CSV file."""
     with table.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def kinds(out: Path) -> dict[str, Path]:
-    """A page of each kind: of tasks and submissions one that has all that such a page can have."""
+    """Return a page of each kind. The task and the submission have all that such a page can have."""
     rows = [row for row in rows_of(out / "leaderboard.csv") if paths.is_task_name(row["task"])]
     best = next(row for row in rows if row["rank"] == "1")
     sourced = next((row for row in rows if row["submission"] == "cpp_simd"), best)
@@ -89,13 +89,13 @@ KINDS = ("overview", "task", "submission", "failure", "agents", "redteam", "meth
 
 
 def submission_page(row: dict[str, str]) -> str:
-    """Relative to the board."""
+    """Return the path of a submission's page, relative to the board."""
     return paths.submission_page(paths.submission_key(row["task"], row["submission_digest"], row["device"]))
 
 
 @dataclass(frozen=True)
 class Element:
-    """As a browser would make it of its tag."""
+    """An element as a browser would make it of its tag."""
 
     tag: str
     attributes: dict[str, str]
@@ -141,7 +141,7 @@ class Page(HTMLParser):
         return "".join(self.texts)
 
     def values(self, attribute: str) -> list[str]:
-        """Of all elements that have it."""
+        """List the values of an attribute in all elements that have it."""
         return [each.attributes[attribute] for each in self.elements if attribute in each.attributes]
 
 
@@ -150,13 +150,13 @@ def read(path: Path) -> Page:
 
 
 def pages_of(out: Path) -> Iterator[tuple[str, Page]]:
-    """Every page of a board, each with its path below it."""
+    """Yield every page of a board, each with its path below it."""
     for path in sorted(out.rglob("*.html")):
         yield path.relative_to(out).as_posix(), read(path)
 
 
 def vocabulary() -> tuple[set[str], set[str]]:
-    """Elements and attributes that templates have; whatever else stands in a page is somebody else's."""
+    """Return the elements and the attributes in templates. Others in a page come from elsewhere."""
     folder = resources.files("robust_kbench.leaderboard.site") / "templates"
     texts = [each.read_text(encoding="utf-8") for each in folder.iterdir() if each.name.endswith(".j2")]
     tags = {tag.lower() for text in texts for tag in re.findall(r"<([a-zA-Z][a-zA-Z0-9]*)", text)}
@@ -165,7 +165,7 @@ def vocabulary() -> tuple[set[str], set[str]]:
 
 
 def rows_script(out: Path) -> dict[str, object]:
-    """What `rows.js` holds, which is one assignment."""
+    """Return the data in `rows.js`, which is one assignment."""
     text = (out / paths.ROWS).read_text(encoding="utf-8")
     found = re.fullmatch(r"window\.kbenchRows = (\{.*\});\n", text)
     assert found is not None

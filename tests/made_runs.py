@@ -16,11 +16,11 @@ from robust_kbench.agents.loop import Opinion, Outcome, Stop
 from robust_kbench.schema.record import RunRecord, Session, Timing, encode_samples
 
 NASTY = '</pre></title></textarea><script>alert("1")</script>&<img src=x onerror=alert(1)>\x1b[2J\u202egnp.exe\ud800'
-"""A text that would run, clear, or turn round whatever shows it unchanged."""
+"""A text that would run in, clear, or turn round a display that shows it unchanged."""
 
 
 def node(identity: str, parents: tuple[str, ...] = (ROOT,), speedup: float = 2.0, **changes: Any) -> Node:
-    """A candidate that is so many times as fast as eager; 0: one that failed at `stage`. Other keys are Candidate's."""
+    """Make a candidate that is so many times as fast as eager; 0: it failed at `stage`. Other keys are Candidate's."""
     stage, log = changes.pop("stage", "correct"), changes.pop("log", "wrong")
     right = Judged("time", True, speedup, speedup * 0.9, speedup * 1.1, 100 / (speedup or 1))
     judged = changes.pop("judged", right if speedup else Judged(stage, log=log, is_ours=stage == "harness"))
@@ -29,12 +29,12 @@ def node(identity: str, parents: tuple[str, ...] = (ROOT,), speedup: float = 2.0
 
 
 def root(speedup: float = 1.0, **changes: Any) -> Node:
-    """A start."""
+    """Make the node of a start."""
     return node(ROOT, (), speedup, operator="given", **changes)
 
 
 def record(name: str, candidate_us: float, eager_us: float = 100.0, **changes: Any) -> RunRecord:
-    """Of the final judging, with times that do not vary; torch.compile takes half as long as eager."""
+    """Make a record of the final judging whose times do not vary; torch.compile takes half as long as eager."""
     times = {"candidate": candidate_us, "eager": eager_us, "compile": eager_us / 2}
     samples = {who: encode_samples([round(1000 * us)] * 20) for who, us in times.items()}
     session = Session(samples=samples, foreign_load=0.0)
@@ -55,7 +55,7 @@ def evolved(
     limits: Limits | None = None,
     **changes: Any,
 ) -> Evolved:
-    """A run that has judged these, in this order, for 100 tokens and 10 cents each. Other keys are RunFile's."""
+    """Make a run that judged these, in this order, for 100 tokens and 10 cents each. Other keys are RunFile's."""
     archive = Archive(start or root())
     for each in nodes:
         archive.add(each)

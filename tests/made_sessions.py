@@ -1,4 +1,4 @@
-"""Sessions that never took place: what `measure` makes of those whose results a test has thought out."""
+"""Sessions that never took place: `measure` gets results that a test has thought out."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def measured_in(
     session: Callable[[], SessionResult] | type,
     measured: Measured | None = None,
 ) -> Measured:
-    """What comes of a single timed case of norm/rmsnorm; `session` is called for every session that is needed.
+    """Measure a single timed case of norm/rmsnorm. `session` is called for every session that is needed.
 
-    `session` may be what stands in for TimingSession; `measured` is handed on.
+    `session` may be a stand-in for TimingSession; `measured` is handed on.
     """
 
     class Session:

@@ -24,7 +24,7 @@ _DTYPES: tuple[FloatDType, ...] = ("float32", "float16")
 
 
 def session(candidate_us: float, shift: int = 0) -> Session:
-    """Twenty rounds that differ a little; eager takes 100 us, and compile 60."""
+    """Make twenty rounds that differ a little; eager takes 100 us, and compile 60."""
     typical = {"candidate": candidate_us, "eager": 100.0, "control": 100.5, "compile": 60.0}
     samples = {
         name: encode_samples([round(1000 * us) + 10 * ((round_ + shift) % 7) for round_ in range(20)])
@@ -34,7 +34,7 @@ def session(candidate_us: float, shift: int = 0) -> Session:
 
 
 def run(name: str, candidate_us: float = 30.0, minute: int = 0, **changes: Any) -> RunRecord:
-    """A run that may be ranked, on two dtypes and two bindings."""
+    """Make a run that may be ranked, on two dtypes and two bindings."""
     timings = tuple(
         Timing(
             axes={**BINDING, "rows": size},
@@ -66,12 +66,12 @@ def run(name: str, candidate_us: float = 30.0, minute: int = 0, **changes: Any) 
 
 
 def twice(name: str, candidate_us: float = 30.0, minute: int = 0, **changes: Any) -> list[RunRecord]:
-    """A run and the one that confirms it."""
+    """Make a run and the one that confirms it."""
     return [run(name, candidate_us, minute + each, **changes) for each in range(2)]
 
 
 def wrong(name: str = "wrong", **changes: Any) -> RunRecord:
-    """A run that a guard rejects, with a case that failed among others."""
+    """Make a run that a guard rejects, with a case that failed among others."""
     cases = (
         make_result(),
         make_result(status="incorrect", layout="strided", reason="y[3] is 0", errors=(9.0,), limits=(1.0,)),
@@ -89,14 +89,14 @@ BOARD = (*twice("fast", 20.0, 10), *twice("slow", 80.0, 20), *twice("middle", 50
 
 
 def store_of(path: Path, records: Sequence[RunRecord]) -> Path:
-    """The records as a store holds them."""
+    """Write the records as a store holds them."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join(map(to_line, records)))
     return path
 
 
 def site(out: Path, records: Sequence[RunRecord] = BOARD, **options: Any) -> dict[str, Page]:
-    """Make the pages of these records; returns them by their paths below `out`."""
+    """Make the pages of these records; return them by their paths below `out`."""
     store = store_of(out.parent / "records.jsonl", records)
     loaded = summaries([store], jobs=1)
     asked: dict[str, Any] = {"jobs": 1, **options}
@@ -105,7 +105,7 @@ def site(out: Path, records: Sequence[RunRecord] = BOARD, **options: Any) -> dic
 
 
 def page_about(pages: dict[str, Page], name: str) -> Page:
-    """The page of the submission that is called so."""
+    """Return the page of the submission with this name."""
     (found,) = (
         page for path, page in pages.items() if path.startswith("submissions/") and f"\n{name}\n" in headed(page)
     )
@@ -113,10 +113,10 @@ def page_about(pages: dict[str, Page], name: str) -> Page:
 
 
 def headed(page: Page) -> str:
-    """The page's text, its parts on lines of their own."""
+    """Return the page's text, its parts on lines of their own."""
     return "\n" + "\n".join(page.texts) + "\n"
 
 
 def figures(page: Page) -> list[dict[str, Any]]:
-    """What is drawn in a page."""
+    """Return the figures that are drawn in a page."""
     return [json.loads(text) for element, text in page.scripts if element.attributes.get("type") == "application/json"]

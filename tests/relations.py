@@ -1,4 +1,4 @@
-"""A product of matrices, an op on rows, and what becomes of them when their inputs are related."""
+"""A product of matrices and an op on rows, and their results when their inputs are related."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ ROWS: dict[str, Any] = {
     "outputs": {"c": {"shape": ["m", "k"]}},
 }
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
-"""For a test that takes its name."""
+"""Mark for a test that takes the name of a dtype."""
 
 
 def case_of(dtype: str = "float32", seed: int = 3, **changes: Any) -> Case:
-    """A case of such sizes."""
+    """Make a case of such sizes."""
     fields: dict[str, Any] = {"axes": AXES, "dtype": dtype, "seed": seed, **changes}
     return Case(**fields)
 
 
 def relation_of(task: Task, prop: Property, case: Case) -> Relation | None:
-    """What `prop` says about the inputs of `case`."""
+    """Return the relation that `prop` states for the inputs of `case`, if there is one."""
     return relate(task, prop, case, make_inputs(task, case), Draw(case.seed, "test"))
 
 
 def run(task: Task, kernel: Kernel, inputs: Inputs) -> dict[str, torch.Tensor]:
-    """The same answer for every output."""
+    """Call the kernel for every output, and return the answers, which are the same."""
     return {name: kernel(*inputs.values.values()) for name in task.outputs}
 
 
 def violations(task: Task, prop: Property, kernel: Kernel, **changes: Any) -> list[str]:
-    """Over several seeds: what does not hold."""
+    """List the violations of a property over several seeds."""
     return [found for seed in range(8) if (found := violation(task, prop, kernel, seed=seed, **changes))]
 
 
 def violation(task: Task, prop: Property, kernel: Kernel, **changes: Any) -> str | None:
-    """What does not hold for the inputs of one case."""
+    """Describe how the property is violated on the inputs of one case; None if it holds."""
     is_deterministic = changes.pop("is_deterministic", True)
     relation = relation_of(task, prop, case_of(**changes))
     assert relation is not None

@@ -1,4 +1,4 @@
-"""What the fast lane tests of the whole registry: an eighth of the tasks each day. The slow lane tests all of them."""
+"""Rotation of tests of the whole registry: the fast lane has an eighth of the tasks each day, the slow lane all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHARES = 8
 
 
 def rotating(names: Iterable[str]) -> list[Any]:
-    """`names` for `pytest.mark.parametrize`, those that are not due today marked as slow."""
+    """Return `names` for `pytest.mark.parametrize`; names that are not due today are marked as slow."""
     given = list(names)
     due = due_among(given)
     return [name if name in due else pytest.param(name, marks=pytest.mark.slow) for name in given]
@@ -26,10 +26,10 @@ os.environ.setdefault(
 
 
 def due_among(names: Iterable[str]) -> frozenset[str]:
-    """Those that the fast lane has today: dealt out, so that no day has more than another, nor neighbours together."""
+    """Select the names of today's fast lane. No day has more than another, and neighbours are not together."""
     return frozenset(sorted(names)[today() % _SHARES :: _SHARES])
 
 
 def today() -> int:
-    """The number of the day on which the run began: processes of one run agree on it, also at midnight."""
+    """Return the number of the day on which the run began: its processes agree on it, also at midnight."""
     return int(os.environ[_DAY])

@@ -1,4 +1,4 @@
-"""A task, a case, an observation and a record of which nothing is special; tests change what they are about."""
+"""Ordinary specimens of a task, a case, an observation and a record; tests change the parts that they are about."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ REFERENCE = "def reference(x, weight):\n    return x * weight\n"
 
 
 def make_task(**changes: Any) -> Task:
-    """`TASK` with some of its keys replaced."""
+    """Make `TASK` with some of its keys replaced."""
     return parse(Task, {**TASK, **changes}, "task.yaml")
 
 
 def load_made_task(reference: str = REFERENCE, **changes: Any) -> LoadedTask:
-    """The same with a reference, as the registry would have read it."""
+    """Make the same task with a reference, as the registry would have read it."""
     return LoadedTask(make_task(**changes), Path("norm/scale"), reference, "sha256:0")
 
 
@@ -71,12 +71,12 @@ def nest(folder: Path, levels: int) -> None:
 
 
 def make_case(**changes: Any) -> Case:
-    """A checked case of that task."""
+    """Make a checked case of that task."""
     return Case(**{"axes": {"rows": 4, "cols": 8}, "dtype": "float32", "seed": 7, **changes})
 
 
 def make_observation(**changes: Any) -> Observation:
-    """An honest call that returned."""
+    """Make an honest call that returned."""
     case = changes.pop("case", None) or make_case(role=changes.pop("role", "check"))
     return Observation(
         case=case,
@@ -85,12 +85,12 @@ def make_observation(**changes: Any) -> Observation:
 
 
 def make_result(**changes: Any) -> CaseResult:
-    """A passed case as a record keeps it."""
+    """Make a passed case as a record keeps it."""
     return CaseResult(**{**make_case().model_dump(), "status": "passed", **changes})
 
 
 def make_record(**changes: Any) -> RunRecord:
-    """A record that may stand on a leaderboard."""
+    """Make a record that may stand on a leaderboard."""
     session = Session(
         samples={"candidate": encode_samples([10, 11]), "eager": encode_samples([20, 22])}, foreign_load=0
     )
@@ -123,7 +123,7 @@ def make_record(**changes: Any) -> RunRecord:
 
 
 def make_summaries(records: Iterable[RunRecord]) -> list[Summary]:
-    """What a leaderboard keeps of them, as if they stood in one store, line after line."""
+    """Make a leaderboard's summaries of the records, as if these stood in one store, line after line."""
     from robust_kbench.leaderboard.reading import Place
     from robust_kbench.leaderboard.summary import summarise
 
@@ -133,7 +133,7 @@ def make_summaries(records: Iterable[RunRecord]) -> list[Summary]:
 
 
 def make_loaded(records: Iterable[RunRecord]) -> Loaded:
-    """All that such a store holds."""
+    """Make everything that a leaderboard loads from such a store."""
     from robust_kbench.leaderboard.summary import Loaded, distinct
 
     found = make_summaries(records)
@@ -142,7 +142,7 @@ def make_loaded(records: Iterable[RunRecord]) -> Loaded:
 
 
 def make_run_summary(**changes: Any) -> RunSummary:
-    """A run of an agent that found a kernel twice as fast as eager PyTorch."""
+    """Make a run of an agent that found a kernel twice as fast as eager PyTorch."""
     from robust_kbench.agents.budget import Limits
     from robust_kbench.agents.summary import Interval
     from robust_kbench.agents.summary import Summary as RunSummary
@@ -193,7 +193,7 @@ def make_run_summary(**changes: Any) -> RunSummary:
 
 
 def make_ceilings(**changes: Any) -> Ceilings:
-    """Those of this processor: 10, 12 and 8 GB/s for copies, reads and fills, 100 Gflop/s in float32."""
+    """Make ceilings of this processor: 10, 12 and 8 GB/s for copies, reads and fills, 100 Gflop/s in float32."""
     fields = {
         "device": CpuDevice().facts()["device"],
         "kind": "cpu",

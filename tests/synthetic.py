@@ -1,4 +1,4 @@
-"""Stores of records that nobody measured, with as many samples, cases and facts as real ones, written quickly.
+"""Stores of records that were never measured, with as many samples, cases and facts as real ones, written quickly.
 
 Everything follows from the seed. Each submission is run twice, so that most of them are ranked; a share fails, is
 disturbed, was made by another release, or has the sources of an earlier one under another name. Times are medians of
@@ -55,19 +55,19 @@ _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def write_store(path: Path, count: int, *, seed: int = 0, tasks: Sequence[str] | None = None) -> None:
-    """`count` records, one line each."""
+    """Write `count` records, one line each."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.writelines(lines(count, seed=seed, tasks=tasks))
 
 
 def records(count: int, *, seed: int = 0, tasks: Sequence[str] | None = None) -> list[RunRecord]:
-    """The same as objects."""
+    """Return the same records as objects."""
     return [RunRecord.model_validate_json(line) for line in lines(count, seed=seed, tasks=tasks)]
 
 
 def lines(count: int, *, seed: int = 0, tasks: Sequence[str] | None = None) -> Iterator[bytes]:
-    """Lines of a store, oldest first, each with its digest. `tasks`: of the registry; by default all of them."""
+    """Yield lines of a store, oldest first, each with its digest. `tasks`: of the registry; by default all of them."""
     random = np.random.default_rng(seed)
     benches = [Bench(name, device, seed) for name in tasks or task_names() for device in DEVICES]
     for number in range(count):
@@ -77,20 +77,20 @@ def lines(count: int, *, seed: int = 0, tasks: Sequence[str] | None = None) -> I
 
 
 def sealed_line(record: Mapping[str, Any], cases: Sequence[str]) -> bytes:
-    """`record` with cases, which are JSON already, and its digest, which is that of a line without any default."""
+    """Return `record` with cases, which are JSON already, and the digest that a line without any default has."""
     text = canonical({**record, "cases": []}).replace('"cases":[]', f'"cases":[{",".join(cases)}]', 1)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return f'{text[:-1]},"digest":"sha256:{digest}"}}\n'.encode()
 
 
 def canonical(data: object) -> str:
-    """JSON with sorted keys and nothing between them."""
+    """Return JSON with sorted keys and nothing between them."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A task on a device, what PyTorch needs there for each of its timed bindings, and cases to draw from."""
+    """A task on a device, PyTorch's needs there for each of its timed bindings, and cases to draw from."""
 
     name: str
     device: DeviceKind
@@ -102,18 +102,18 @@ class Bench:
 
     @cached_property
     def timed(self) -> list[tuple[dict[str, int], str]]:
-        """Three bindings times the task's dtypes."""
+        """Three timed bindings of the task in each of its dtypes."""
         bindings = self.task.timed[self.device][:3]
         return [(dict(axes), dtype) for dtype in self.task.dtypes for axes in bindings]
 
     @cached_property
     def contestants(self) -> tuple[str, ...]:
-        """The candidate, which comes first, and what it is measured against."""
+        """Names of the contestants: the candidate, which comes first, and the baselines that it is measured against."""
         return ("candidate", "eager", "control", "compile", *self.task.baselines)
 
     @cached_property
     def medians_ns(self) -> NDArray[np.float64]:
-        """[timed, contestant]: what each takes when the candidate is as fast as eager PyTorch."""
+        """Times of [timed, contestant] in ns, when the candidate is as fast as eager PyTorch."""
         random = np.random.default_rng([self.seed, *self.name.encode(), *self.device.encode()])
         eager = np.exp(random.uniform(np.log(5e4), np.log(2e7), (len(self.timed), 1)))
         factors = np.exp(random.normal(-0.15, 0.25, (len(self.timed), len(self.contestants))))
@@ -122,19 +122,19 @@ class Bench:
 
     @cached_property
     def floors_ns(self) -> NDArray[np.float64]:
-        """[timed]: what no device of this kind can beat."""
+        """Times of [timed] in ns that no device of this kind can beat."""
         random = np.random.default_rng([self.seed, 1, *self.name.encode()])
         floors: NDArray[np.float64] = self.medians_ns.min(axis=1) * random.uniform(0.05, 0.4, len(self.timed))
         return floors
 
     @cached_property
     def pool(self) -> list[str]:
-        """Passed cases as JSON."""
+        """Passed cases as lines of JSON, to draw from."""
         random = np.random.default_rng([self.seed, 2, *self.name.encode()])
         return [canonical(self.case(random, number)) for number in range(_POOL)]
 
     def case(self, random: np.random.Generator, number: int, **changes: Any) -> dict[str, Any]:
-        """One of them."""
+        """Make one case that has passed, as a record keeps it."""
         ratio = float(random.uniform(0.01, 0.6))
         limits = [1e-6, 1e-5, 1e-4]
         return {
@@ -153,14 +153,14 @@ class Bench:
         }
 
     def cases(self, number: int) -> list[str]:
-        """Of one record."""
+        """Return the cases of one record as JSON."""
         start = number * 7 % _POOL
         return [*self.pool[start:], *self.pool[:start]][:CASES]
 
 
 @dataclass(frozen=True)
 class Made:
-    """A submission: its name, how it ends, and how fast it is."""
+    """A submission: its name, its outcome, and its speed."""
 
     bench: Bench
     number: int
@@ -173,7 +173,7 @@ class Made:
 
     @property
     def digest(self) -> str:
-        """Every 29th has that of the one before it at the same task."""
+        """Digest of the sources. Every 29th submission has that of the one before it at the same task."""
         first = self.number - self.benches
         number = first if self.number % 29 == 0 and first >= 0 else self.number
         return f"sha256:{hashlib.sha256(f'{self.seed} {number}'.encode()).hexdigest()}"
@@ -185,13 +185,13 @@ class Made:
 
     @property
     def language(self) -> tuple[str, str]:
-        """And its abi."""
+        """Language of the submission, and its abi."""
         choices = LANGUAGES[self.bench.device]
         return choices[self.number // self.benches % len(choices)]
 
     @cached_property
     def medians_ns(self) -> NDArray[np.float64]:
-        """[timed, contestant]."""
+        """Median times of [timed, contestant] in ns."""
         speedups = np.exp(self._random.normal(0.15, 0.4) + self._random.normal(0, 0.12, len(self.bench.timed)))
         medians = self.bench.medians_ns.copy()
         medians[:, 0] = np.maximum(medians[:, 1] / speedups, 1.05 * self.bench.floors_ns)
@@ -278,7 +278,7 @@ def _timings(made: Made, random: np.random.Generator) -> list[dict[str, Any]]:
 
 
 def _samples_ns(made: Made, random: np.random.Generator) -> NDArray[np.uint32]:
-    """[timed, contestant, session, round]: drift is common to a round, and processes differ more than their calls."""
+    """Draw [timed, contestant, session, round]: a round shares its drift; processes differ more than their calls."""
     timed, contestants = made.medians_ns.shape
     shape = (timed, contestants, MOST_SESSIONS, MOST_ROUNDS)
     calls = random.standard_normal(shape, dtype=np.float32)
@@ -304,5 +304,5 @@ def _session(made: Made, samples_ns: NDArray[np.uint32], random: np.random.Gener
 
 
 def is_failure(record: RunRecord) -> bool:
-    """Whether its submission is to blame."""
+    """Tell if the record's submission is to blame."""
     return record.status not in (Status.PASSED, Status.UNSUPPORTED, Status.HARNESS_ERROR)

@@ -28,7 +28,7 @@ ROWS: tuple[set[str], ...] = (
     {"cli", "pytest_plugin", "scaffold"},
     {"__main__"},
 )  # fmt: skip
-"""From the lowest: a module imports from its own row and from lower ones."""
+"""Rows of modules, from the lowest: a module imports from its own row and from lower ones."""
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 # Everything that takes longer to import than to answer `kbench --help`.
 HEAVY = ("torch", "pandas", "triton", "pydantic", "scipy", "numpy")
@@ -43,7 +43,7 @@ MODULES = {_module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
 def _imports(source: str) -> Iterator[str]:
-    """Every module of ours that `source` names, however deep and however it is written."""
+    """Yield every module of ours that `source` names, however deep and however it is written."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -140,7 +140,7 @@ def test_tables_are_made_without_the_agents_that_may_stand_in_them() -> None:
 
 
 def _printed(program: str) -> str:
-    """By a fresh interpreter."""
+    """Run a program in a fresh interpreter, and return its output."""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -1,4 +1,4 @@
-"""Every way in which a submission can be broken or greedy ends as one exact status, and costs the next one nothing."""
+"""Broken and greedy submissions of every kind end with one exact status, and cost the next one nothing."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ MEMORY_BYTES = 256 << 20
 
 @pytest.fixture(autouse=True)
 def next_one(evaluator: Evaluator, submit: Submit) -> Iterator[None]:
-    """After every test of this file, a good submission still passes."""
+    """Check after every test of this file that a good submission still passes."""
     yield
     check_that_a_good_one_passes(evaluator, submit)
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One second is long enough for kernels that never end."""
+    """Limit calls, imports and loading to one second, which is long enough for kernels that never end."""
     monkeypatch.setattr(checking, "CASE_TIMEOUT_S", {"native": 1.0})
     monkeypatch.setattr(checking, "IMPORTING_TIMEOUT_S", 1.0)
     monkeypatch.setattr(contestant, "LOAD_TIMEOUT_S", 1.0)
@@ -47,7 +47,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Filling the usual allowance takes many seconds."""
+    """Limit the memory of workers, as filling the usual allowance takes many seconds."""
 
     def allow(**limits: Any) -> Allowance:
         return Allowance(memory_bytes=MEMORY_BYTES, **limits)

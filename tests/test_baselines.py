@@ -1,4 +1,4 @@
-"""What a submission is measured against."""
+"""Baselines that a submission is measured against."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_eager_is_the_operator_of_the_library_where_there_is_one() -> None:
 @pytest.mark.rotating
 @pytest.mark.parametrize("task", [name for name in task_names() if OPERATOR in load_task(name).spec.baselines])
 def test_an_operator_answers_in_every_dtype_as_the_reference_does(task: str) -> None:
-    """What a call for one dtype lacks would leave the submission without a baseline there."""
+    """An operator whose call fails in one dtype would leave the submission without a baseline there."""
     loaded = load_task(task)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     module: dict[str, Any] = {}

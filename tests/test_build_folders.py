@@ -1,4 +1,4 @@
-"""What an evaluation has built does not take the room of the next one."""
+"""Builds of an evaluation do not take the room of the next one."""
 
 from __future__ import annotations
 

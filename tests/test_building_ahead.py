@@ -1,4 +1,4 @@
-"""Builds that begin while torch is imported or another submission is judged, and where that is done at all."""
+"""Builds that begin while torch is imported or another submission is judged, and the conditions for that."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOURCE = (
 
 @pytest.fixture
 def evaluator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
-    """One on a device, as far as building goes."""
+    """Make an evaluator that is on a device as far as building goes."""
     made = object.__new__(Evaluator)
     device: Any = SimpleNamespace(kind="cuda")
     pool: Any = SimpleNamespace(scratch=lambda: None, close=lambda: None)
@@ -40,7 +40,7 @@ def evaluator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the submissions that were built, in order."""
+    """List the names of the submissions that were built, in order."""
     names: list[str] = []
 
     def build(name: str, submission: Any, *_: Any) -> Any:
@@ -52,7 +52,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def handed_over(evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch, submission: Any) -> Any:
-    """What a run gets that was built ahead, or None."""
+    """Evaluate a submission; return the build that the run gets, made ahead, or None."""
     given: list[Any] = []
 
     def run(*arguments: Any) -> Any:
@@ -91,7 +91,7 @@ def test_nothing_is_built_ahead_where_that_would_disturb(
 
 
 def test_a_build_may_begin_before_torch_is_imported() -> None:
-    """A second and more of a quick evaluation."""
+    """The import takes a second and more of a quick evaluation."""
     code = "import sys, robust_kbench.building, robust_kbench.devices; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 

@@ -1,4 +1,4 @@
-"""A submission shares its process with our side of the protocol: whatever it makes that side say is only a claim."""
+"""Claims of a submission, which shares its process with our side of the protocol and can make it say anything."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def next_one(evaluator: Evaluator, submit: Submit) -> Iterator[None]:
-    """After every test of this file, a good submission still passes."""
+    """Check after every test of this file that a good submission still passes."""
     yield
     check_that_a_good_one_passes(evaluator, submit)
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One second is long enough for kernels that never end."""
+    """Limit calls and imports to one second, which is long enough for kernels that never end."""
     monkeypatch.setattr(checking, "CASE_TIMEOUT_S", {"native": 1.0})
     monkeypatch.setattr(checking, "IMPORTING_TIMEOUT_S", 1.0)
 
@@ -64,7 +64,7 @@ return torch.zeros_like(x)
 
 
 def forging(body: str, *, to: str = "returned", length: str = "len(body)") -> str:
-    """What the worker says is written by a method of ours in the process of the submission: have it say this."""
+    """Return code that replaces our method in the submission's process that writes the worker's answer by this body."""
     return f"""
 from robust_kbench.worker import arguments, session, wire
 

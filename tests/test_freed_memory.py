@@ -1,4 +1,4 @@
-"""Memory that a process frees serves what it does next, see robust_kbench.freed_memory."""
+"""Memory that a process frees serves its next work, see robust_kbench.freed_memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) * mmap.PAGES
 
 
 def _faulted(size: int, *, keeps: bool) -> float:
-    """How many times over the pages of a block are handed out while it is used ten times."""
+    """Count how many times over a block's pages are handed out while the block is used ten times."""
     command = [sys.executable, "-c", _FAULTS_OF_TEN.format(size=size, keeps=keeps)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 

@@ -1,4 +1,4 @@
-"""What hostile code has left in a folder: a file is read, and nothing else is followed or waited for."""
+"""Folders that hostile code has left: a file is read, and nothing else is followed or waited for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from robust_kbench.importers.foreign_files import read_source
 
 @pytest.mark.parametrize("mode", [0o300, 0o000, 0o500])
 def test_a_folder_that_cannot_be_listed_or_emptied_is_deleted(tmp_path: Path, mode: int) -> None:
-    """Root may do everything, so that it is done without root's rights."""
+    """The folder is deleted without root's rights, as root may do everything."""
     left = tmp_path / "left"
     (left / "kept").mkdir(parents=True)
     (left / "kept" / "much").write_bytes(b"x" * 1000)
@@ -133,7 +133,7 @@ def test_nor_can_a_kernel_in_a_survey(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_foreign_problem_that_nests_folders_ends_nothing_but_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python's own way of deleting them recurses."""
+    """Python's own way of deleting nested folders recurses."""
     made = list[Path]()
 
     def execute(folder: Path, *_: Any) -> int:
@@ -152,7 +152,7 @@ def test_a_foreign_problem_that_nests_folders_ends_nothing_but_itself(monkeypatc
 
 
 def test_a_link_among_foreign_files_is_not_followed(tmp_path: Path) -> None:
-    """What it leads to would be written into a submission that is published."""
+    """The file that it leads to would be written into a submission that is published."""
     (tmp_path / "secret").write_text("only this user may read this")
     (tmp_path / "kernel.cu").symlink_to(tmp_path / "secret")
     with pytest.raises(SpecError, match="a link, which is not followed"):

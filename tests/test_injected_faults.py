@@ -1,6 +1,6 @@
-"""One wrong line in a published kernel of each of twenty tasks: a tail, a stride, an epsilon, an axis, a sign, a bias.
+"""Faults of one line in published kernels of twenty tasks: a tail, a stride, an epsilon, an axis, a sign, a bias.
 
-Each is found in a quick evaluation, and is not told as anything but wrong.
+Each is found in a quick evaluation, and is not reported as anything but wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BASELINES = Path(__file__).resolve().parents[1] / "baselines"
 
 
 class Fault(NamedTuple):
-    """`right` stands once in the kernel, and is replaced by `wrong`."""
+    """A fault in a kernel: `right` stands once in it, and is replaced by `wrong`."""
 
     what: str
     kernel: str

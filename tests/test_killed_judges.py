@@ -39,7 +39,7 @@ with Evaluator("cpu") as evaluator:
 
 @contextlib.contextmanager
 def judge_of(submission: Submission, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A judge in a process of its own that evaluates `submission` again and again into folder/store.jsonl."""
+    """Start a judge in a process of its own that evaluates `submission` again and again into folder/store.jsonl."""
     (folder / "submission.json").write_text(submission.model_dump_json())
     command = [sys.executable, "-c", JUDGE, str(folder / "submission.json"), str(folder / "store.jsonl")]
     with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(folder)}) as judge:
@@ -50,7 +50,7 @@ def judge_of(submission: Submission, folder: Path) -> Iterator[subprocess.Popen[
 
 
 def wait_for(condition: Callable[[], object], timeout_s: float) -> bool:
-    """Whether `condition` becomes true in time."""
+    """Tell if `condition` becomes true in time."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
@@ -60,7 +60,7 @@ def wait_for(condition: Callable[[], object], timeout_s: float) -> bool:
 
 
 def alive(pids: list[int]) -> list[int]:
-    """Those that are neither gone nor zombies."""
+    """List the processes that are neither gone nor zombies."""
     return [pid for pid in pids if processes.state(pid) not in "XZ"]
 
 
@@ -96,7 +96,7 @@ def test_no_compiler_survives_a_judge_that_is_killed(submit: Submit, tmp_path: P
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("redteam", "plain", "slow"), ("audit", "norm/rmsnorm", "norm/layernorm")])
 def test_no_process_of_a_command_survives_it(words: tuple[str, ...], tmp_path: Path) -> None:
-    """Not only at once: it would go on to judge all that is left, beside whatever is started next."""
+    """A survivor would go on to judge all that is left, beside whatever is started next."""
     command = [sys.executable, "-m", "robust_kbench", words[0], "--jobs", "2", *words[1:]]
     with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL) as judge:
         try:
@@ -109,7 +109,7 @@ def test_no_process_of_a_command_survives_it(words: tuple[str, ...], tmp_path: P
 
 
 def assert_gone(family: list[int], within_s: float) -> None:
-    """Processes of `family` end in time; none is left behind by the test."""
+    """Check that processes of `family` end in time. The test leaves none behind."""
     try:
         assert wait_for(lambda: not alive(family), within_s)
     finally:

@@ -1,4 +1,4 @@
-"""Numbers of more digits than Python makes an integer of, in whatever hostile code, a compiler or a tool prints."""
+"""Numbers of more digits than Python makes an integer of, from hostile code, a compiler or a tool."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_counter_of_such_a_length_is_none() -> None:
 
 @pytest.mark.parametrize("printed", [f"0x5\nk.cu:{LONG}\n", "0xk.cu:1\n0x5\n", "0x\nk.cu:1\n", f"0x{LONG}\nk.cu:1\n"])
 def test_a_line_that_addr2line_cannot_have_printed_leads_nowhere(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It prints names of files that a hostile artefact has, with ends of lines in them."""
+    """The tool prints names of files from a hostile artefact, which may have ends of lines in them."""
     monkeypatch.setattr(shutil, "which", lambda name: name)
     raw: list[dict[str, Any]] = [{"kind": "trap", "message": "", "kernel": "f", "count": 1, "place": {"offset": 5}}]
     (defect,) = report.resolve(raw, Path("kernel.so"), ["k.cu"], lambda _: printed)

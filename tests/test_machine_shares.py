@@ -36,7 +36,7 @@ def test_every_process_has_a_gpu_of_its_own_and_there_are_no_more_processes_than
 
 
 def _measure_beside(folder: str) -> tuple[set[int], str, str]:
-    """In a process of its own, as settling is for good."""
+    """Settle on a share in a process of its own, as settling is for good; return its cores and temporary folders."""
     machine_shares.settle(Share(tuple(sorted(os.sched_getaffinity(0))[:1])), folder)
     with machine_lock.quiet():
         return os.sched_getaffinity(0), tempfile.gettempdir(), os.environ["TMPDIR"]

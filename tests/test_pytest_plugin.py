@@ -1,4 +1,4 @@
-"""`pytest tasks/`: what it collects, what it reports, what its lanes keep."""
+"""The command `pytest tasks/`: the items that it collects, its reports, and the items that its lanes keep."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run_pytest(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A registry of one task."""
+    """Make a registry of one task."""
     shutil.copytree(
         TASKS / "norm/rmsnorm", tmp_path / "tasks/norm/rmsnorm", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -171,7 +171,7 @@ def test_the_quick_lane_keeps_every_kernel_and_one_reference(tree: Path) -> None
 @pytest.mark.rotating
 @pytest.mark.parametrize(("lane", "is_checked"), [("quick", False), ("fast", True), ("full", True)])
 def test_the_quick_lane_judges_an_emulated_kernel_without_the_checker(lane: str, is_checked: bool, tree: Path) -> None:
-    """Which finds that two threads write the same word with nothing between them."""
+    """The checker finds that two threads write the same word with nothing between them."""
     racing = tree / "racing"
     racing.mkdir()
     (racing / "kernel.cu").write_text(RACING)
@@ -209,7 +209,7 @@ def test_the_checker_looks_at_every_kernel_in_full_and_at_changed_ones_in_the_fa
 
 
 def test_an_item_has_changed_where_a_file_of_its_folder_has_and_where_it_was_given() -> None:
-    """Whether it is due or not: what is due unchanged goes without the checker."""
+    """An item that is due and unchanged goes without the checker."""
     for watched, changed, expected in (
         (Path("kernel"), {Path("kernel/kernel.cu")}, True),
         (Path("kernel"), {Path("kernel_of_another/kernel.cu")}, False),

@@ -1,4 +1,4 @@
-"""From samples to speedups."""
+"""Scoring of kernels, from samples to speedups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robust_kbench.timing.session import TimingSession
 
 
 def session(load: float = 0.0, **medians: int) -> Session:
-    """Twenty samples per contestant, spread by one per mille around its median."""
+    """Make twenty samples per contestant, spread by one per mille around its median."""
     samples = {name: [value + value * (i - 10) // 1000 for i in range(20)] for name, value in medians.items()}
     return Session(samples={name: encode_samples(values) for name, values in samples.items()}, foreign_load=load)
 
@@ -214,7 +214,7 @@ def decoded(timing: Timing) -> list[Samples]:
 
 
 def one_by_one(timing: Timing, noise: float | None) -> dict[str, Any]:
-    """The yardstick: what a case is scored, list by list and as `score_case` describes it."""
+    """Score a case list by list, as `score_case` describes it: the yardstick."""
     samples = decoded(timing)
     baselines = [
         name for name in samples[0] if name not in ("candidate", "control") and all(name in each for each in samples)
@@ -275,7 +275,7 @@ def assert_same(found: CaseScore, expected: dict[str, Any]) -> None:
 
 
 def drawn(seed: int) -> RunRecord:
-    """Timings as a machine might have given them: uneven sessions, close baselines, some lost, some without control."""
+    """Draw timings as of a real machine: uneven sessions, close baselines, some lost, some without control."""
     random = np.random.default_rng(seed)
     contestants = ["candidate", "eager", "compile", "library"][: int(random.integers(2, 5))]
     contestants += ["control"] * int(random.integers(0, 2))
@@ -374,7 +374,7 @@ def test_a_floor_that_says_nothing_is_none(floor_us: float) -> None:
 
 
 def on_a_device(count: int, **medians: int) -> Timing:
-    """So many sessions whose clock was calibrated."""
+    """Make so many sessions whose clock was calibrated."""
     return timing(*[session(**medians).model_copy(update={"clock_spread_ns": 600})] * count)
 
 

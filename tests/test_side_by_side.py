@@ -1,4 +1,4 @@
-"""Work in processes of its own: results as they are ready, and an end when somebody wants one."""
+"""Work in processes of its own: results come as they are ready, and the work ends on request."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_each_process_measures_on_a_share_of_its_own_while_somebody_else_measure
 
 
 class Gpus:
-    """As much of a device as shares ask for."""
+    """Stand-in for a device, with the parts that shares ask for."""
 
     kind = "cuda"
 
@@ -138,7 +138,7 @@ def test_the_item_of_a_process_that_was_killed_has_no_result() -> None:
 
 @pytest.mark.parametrize(("jobs", "shares"), [(1, []), (2, []), (1, [Share((min(os.sched_getaffinity(0)),), "GPU-a")])])
 def test_another_process_takes_the_place_of_one_that_was_killed(jobs: int, shares: list[Share]) -> None:
-    """What the others are at, and what is due, is carried out all the same."""
+    """The work of other processes, and all work that is due, is carried out all the same."""
     items = [1, 3, 2, 3, 4, 5]
     found = list(side_by_side.each(twice, items, jobs=jobs, shares=shares))
     assert sorted(item for item, _ in found) == sorted(items)

@@ -1,4 +1,4 @@
-"""What the process of a submission cannot see, change or outlive."""
+"""Things that the process of a submission cannot see, change or outlive."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Stop = Callable[[Worker], None]
 
 @pytest.fixture(autouse=True)
 def next_one(evaluator: Evaluator, submit: Submit) -> Iterator[None]:
-    """After every test of this file, a good submission still passes."""
+    """Check after every test of this file that a good submission still passes."""
     yield
     check_that_a_good_one_passes(evaluator, submit)
 
@@ -59,7 +59,7 @@ def at_every_stop(monkeypatch: pytest.MonkeyPatch) -> Callable[[Stop], None]:
 
 
 def told(record: RunRecord) -> str:
-    """What a submission says by raising RuntimeError."""
+    """Return the words that a submission says by raising RuntimeError."""
     assert record.reason.startswith("raised RuntimeError"), record.reason
     return record.reason.partition(": ")[2]
 
@@ -134,7 +134,7 @@ def test_neither_seed_nor_expected_output_is_in_the_memory_of_a_worker(
 
 
 def _secrets(seed: int) -> tuple[int, dict[str, bytes]]:
-    """The number of a case of the suite that is large enough, and what only the judge may know of it, as bytes."""
+    """Return the number of a case that is large enough, and the secrets of the judge about it, as bytes."""
     task = load_task("norm/rmsnorm")
     dense, values = ("contiguous", "offset"), ("normal", "uniform", "lognormal", "large", "small")
     varied = tuple(f"{layout} {name}" for layout in dense for name in values)
@@ -158,14 +158,14 @@ def _secrets(seed: int) -> tuple[int, dict[str, bytes]]:
 
 
 def _bytes(values: torch.Tensor) -> bytes:
-    """The first few values; long and varied enough not to turn up by chance."""
+    """Return the first few values as bytes; they are long and varied enough not to turn up by chance."""
     part = values[:8].contiguous().numpy().tobytes()
     assert len(set(part)) > 12
     return part
 
 
 def _found_in(pid: int, needles: dict[str, bytes]) -> set[str]:
-    """Names of the needles in what a process has written or shares; pages of files on disk cannot hold a secret."""
+    """Return the needles in memory that a process has written or shares; pages of files on disk can hold no secret."""
     found = set()
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -498,7 +498,7 @@ with Evaluator("cpu") as evaluator:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder for everybody; those of pytest are for their owner only."""
+    """Make a folder for everybody; pytest's own folders are for their owner only."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         yield Path(folder)
@@ -530,7 +530,7 @@ def _as_ordinary_user(arguments: list[str], folder: Path) -> str:
 
 
 def _opened_folders(folder: Path) -> Iterator[str]:
-    """Shell commands that put an empty, open folder in place of each closed one, with what is needed mounted below."""
+    """Yield shell commands that put an empty, open folder in place of each closed one, with needed mounts below."""
     needed = {Path(sys.base_prefix), Path(sys.prefix), Path(robust_kbench.__file__).parent.parent}
     for number, path in enumerate(sorted(needed)):
         closed = [parent for parent in path.parents if not parent.stat().st_mode & 0o001]

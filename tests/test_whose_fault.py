@@ -1,4 +1,4 @@
-"""What the machine lacks is never blamed on the submission, and is told with what helps."""
+"""Shortcomings of the machine are never blamed on the submission, and are reported with a remedy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ LOST = "the GPU does not answer any more (NVMLError: GPU is lost)"
 def test_nobody_is_blamed_for_calls_on_a_device_that_is_gone(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch, body: str | None, status: Status
 ) -> None:
-    """What was judged before stands."""
+    """Verdicts from before the loss stand."""
     monkeypatch.setattr(type(evaluator.device), "loss", lambda self: LOST)
     source = f"def rmsnorm(x, weight):\n    {body}\n" if body else SOURCE
     case = Case(axes={"rows": 64, "cols": 64}, dtype="float32", seed=5)

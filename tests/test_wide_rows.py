@@ -1,4 +1,4 @@
-"""Published Triton kernels whose code for wide rows no checked case on a processor runs: those are too small."""
+"""Published Triton kernels whose code for wide rows no checked case on a processor runs: such cases are too small."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KERNELS = (
 def test_rows_of_twenty_thousand_are_right_whatever_is_masked(
     kernel: str, probe: str | None, evaluator: Evaluator
 ) -> None:
-    """One of them began its maxima with -inf, and gave NaN where a lane met a masked logit first."""
+    """One kernel began its maxima with -inf, and gave NaN where a lane met a masked logit first."""
     case = Case.model_validate({"axes": {"rows": 2, "cols": 20_000}, "dtype": "float32", "probe": probe, "seed": 3})
     record = evaluator.evaluate(read_submission(data_folder("baselines") / kernel), tier="quick", case=case)
     assert record.status is Status.PASSED, record.reason

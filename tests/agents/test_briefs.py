@@ -1,4 +1,4 @@
-"""What prompts say of a task and a machine: all that is public about them, and the same each time."""
+"""Facts in prompts about a task and a machine: all that is public about them, and the same each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published searches of the demonstration: what was asked, answered and found, and how it was judged in the end."""
+"""The published searches of the demonstration: their requests, answers and findings, and the final judging."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RUNS = tuple(f"sweep/activation-softmax__{agent}__improver__1" for agent in ("ai
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two of the runs; they are among the first of the archive, the rest of which is left packed."""
+    """Unpack two of the runs. They are among the first of the archive, the rest of which is left packed."""
     place = tmp_path_factory.mktemp("demonstration")
     with tarfile.open(ARCHIVE, "r|xz") as archive:
         for member in archive:
@@ -55,7 +55,7 @@ def test_a_published_search_says_that_no_language_model_answered(folders: list[P
 
 @pytest.fixture(scope="module")
 def finals() -> list[RunRecord]:
-    """Of all searches; several have found the same kernel, which was judged once."""
+    """Read the final records of all searches. Several searches found the same kernel, which was judged once."""
     with tarfile.open(FINALS) as archive:
         files = [archive.extractfile(each) for each in archive]
         lines = dict.fromkeys(line for file in files if file is not None for line in file)

@@ -1,4 +1,4 @@
-"""kill -9 with the real evaluator: what has ended is not done again, and the budget is met exactly."""
+"""Runs with the real evaluator under kill -9: no finished work is done again, and the budget is met exactly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATIENCE_S = 240
 
 
 def events(folder: Path) -> list[dict[str, Any]]:
-    """All whole lines of the journal."""
+    """Read all whole lines of the journal."""
     if not (folder / JOURNAL).exists():
         return []
     *lines, _ = (folder / JOURNAL).read_text().split("\n")
@@ -41,7 +41,7 @@ def events(folder: Path) -> list[dict[str, Any]]:
 
 
 def verdicts(folder: Path) -> int:
-    """Of candidates."""
+    """Count the verdicts on candidates in the journal, without the root's."""
     return sum(event["event"] == "judged" and event["id"] != ROOT for event in events(folder))
 
 

@@ -68,7 +68,7 @@ def kernel(**values: str) -> str:
 
 
 def toy(named: Sequence[tuple[str, str]]) -> list[tuple[str, Judged]]:
-    """As fast as its choices; many lanes with many sums are wrong."""
+    """Judge each kernel: its speed follows from its choices, and many lanes with many sums are wrong."""
     return [(name, _judged(code)) for name, code in named]
 
 
@@ -191,12 +191,12 @@ def test_what_is_no_kernel_is_not_answered_with_one(answer: Answer) -> None:
 
 
 def answers_to(*blocks: Block) -> list[dict[str, str]]:
-    """Choices of forty answers."""
+    """Return the choices of forty answers."""
     return [choices(code_of(answered("named", *blocks, number=number))) for number in range(40)]
 
 
 def one_off(found: list[dict[str, str]], code: str) -> int:
-    """How many answers differ from `code` in a single choice; half of those that were made from it do."""
+    """Count the answers that differ from `code` in a single choice. Half of the answers made from `code` do."""
     return sum(sum(each[name] == value for name, value in choices(code).items()) == 2 for each in found)
 
 

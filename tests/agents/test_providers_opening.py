@@ -1,4 +1,4 @@
-"""From the words behind `--llm` to who answers, and what the results must say about it."""
+"""The provider that `--llm` selects, and the statement that results must make about it."""
 
 from __future__ import annotations
 

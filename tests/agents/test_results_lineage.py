@@ -1,4 +1,4 @@
-"""Where candidates come from: as a tree on a terminal, and as a file."""
+"""The origin of candidates: as a tree on a terminal, and as a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NASTY = "<script>\x1b]0;mine\x07\u202egnp\nsecond line\ud800"
 
 
 def node(identity: str, parents: tuple[str, ...] = (), speedup: float = 1.0, **changes: Any) -> Node:
-    """0: a failure."""
+    """Make a node of the tree; a speedup of 0 marks a failure."""
     right = Judged("time", True, speedup, speedup * 0.9, speedup * 1.1, 5.0)
     candidate = replace(Candidate(identity, f"code of {identity}", "made", parents), **changes)
     return Node(candidate, right if speedup else Judged("correct", log="wrong"))

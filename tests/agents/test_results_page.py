@@ -1,4 +1,4 @@
-"""The page of a run: complete, self-contained, and inert whatever stands in it."""
+"""The page of a run: complete, self-contained, and inert with any text in it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KNOWN = {
 
 
 class Reader(HTMLParser):
-    """What a browser would make of the page: elements with their attributes, text, and whether all is closed."""
+    """Parser that reads the page as a browser does: elements with attributes, texts, and tags that are not closed."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -96,7 +96,7 @@ def test_links_lead_to_candidates_of_the_page() -> None:
 
 
 def hostile(place: str) -> Evolved:
-    """A run with a hostile text in one place."""
+    """Return a run with a hostile text in one place."""
     all_changes: dict[str, dict[str, Any]] = {
         "code": {"code": f"{NASTY}\nint x;\n{NASTY}"},
         "name": {"name": NASTY},

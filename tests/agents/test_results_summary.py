@@ -1,4 +1,4 @@
-"""What a run has come to: each figure by hand on a small archive."""
+"""The summary of a run: each figure computed by hand on a small archive."""
 
 from __future__ import annotations
 

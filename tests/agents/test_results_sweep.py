@@ -1,4 +1,4 @@
-"""Sweeps: every combination once, at equal budgets, whatever one run runs into, and again from where it was."""
+"""Sweeps: every combination once, at equal budgets, despite failures of single runs, and resumed where they stopped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def asked(**changes: Any) -> SweepFile:
 
 @dataclass
 class World:
-    """In place of evolution: runs that take no time. `broken` says of a run what happens instead, if anything."""
+    """Stand-in for evolution, with runs that take no time. `broken` names the failure of a run, if it has one."""
 
     broken: Callable[[RunFile], Exception | str | None] = lambda file: None
     files: dict[Path, RunFile] = field(default_factory=dict)
@@ -166,7 +166,7 @@ def test_nothing_is_judged_in_the_end_while_anybody_searches(world: World, tmp_p
 
 
 def test_a_kernel_that_several_runs_have_found_is_judged_once_in_the_end(world: World, tmp_path: Path) -> None:
-    """Starts come first. Each kernel has a process to itself: nobody waits for who judges the same one."""
+    """Starts come first. Each kernel has a process to itself, so no process waits for a judge of the same kernel."""
     world.code = lambda file: f"// found by seed {file.seed}\n"
     told: list[tuple[str, str, int, int]] = []
     sweep.carry_out(

@@ -1,4 +1,4 @@
-"""Each preset asks the roles, at the temperatures, from the parents and with the sections that its source gives."""
+"""Presets ask the roles, at the temperatures, from the parents and with the sections that their sources give."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADINGS = re.compile(r"^## (.+)$", re.M)
 
 
 def judge(named: Sequence[tuple[str, str]]) -> list[tuple[str, Judged]]:
-    """A kernel is a number, and so fast; a negative one is wrong."""
+    """Judge each kernel: it is a number, which is its speed, and a negative number is wrong."""
     return [(name, _judged(code)) for name, code in named]
 
 
@@ -40,7 +40,7 @@ def _judged(code: str) -> Judged:
 
 @dataclass
 class Improver:
-    """Answers with numbers, each a little larger than the largest it was shown; every `wrong`-th one is negative."""
+    """Provider that answers with numbers a little larger than the largest shown; every `wrong`-th one is negative."""
 
     wrong: int = 0
     asked: list[Request] = field(default_factory=list)
@@ -80,7 +80,7 @@ def carry_out(
 
 
 def sections(request: Request) -> list[str]:
-    """Titles of a prompt's sections, without their numbers."""
+    """List the titles of a prompt's sections, without their numbers."""
     found = HEADINGS.findall(request.messages[0].text)
     return list(dict.fromkeys(re.sub(r" \d+$", "", title) for title in found))
 

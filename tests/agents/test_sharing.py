@@ -1,4 +1,4 @@
-"""What runs of a sweep share: no kernel is judged twice on the same cases, whoever asks, and when."""
+"""Verdicts that runs of a sweep share: no kernel is judged twice on the same cases, whichever run asks, and when."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TERMS = ("harness", "machine")
 
 
 class Counting:
-    """Processes that judge: a verdict says how many have been asked for before. `ours`: errors of ours."""
+    """Judging processes that count: a verdict's speedup is the number of requests so far. `ours`: errors of ours."""
 
     def __init__(self, *, ours: bool = False) -> None:
         self.asked: list[str] = []
@@ -92,7 +92,7 @@ def test_what_was_half_written_when_somebody_was_killed_counts_as_not_there(tmp_
 
 
 def test_who_asks_while_another_judges_the_same_waits_for_that(tmp_path: Path) -> None:
-    """Batches that overlap, asked for at once in opposite orders: nobody waits for ever, and each is judged once."""
+    """Overlapping batches that are asked for at once in opposite orders all end, and each kernel is judged once."""
     judges, names = Counting(), [str(number) for number in range(20)]
     found: list[dict[str, Judged]] = []
 
@@ -130,7 +130,7 @@ def test_a_record_of_the_final_judging_is_shared_and_names_no_author(tmp_path: P
 
 
 def test_who_judges_the_kernel_that_all_started_from_holds_up_nobody_s_own(tmp_path: Path) -> None:
-    """The runs of a sweep share their start: judged together with it, their kernels would be judged one by one."""
+    """The runs of a sweep share their start; kernels that are judged together with it would be judged one by one."""
     begun, goes_on = threading.Event(), threading.Event()
 
     class Slow(Counting):
@@ -174,7 +174,7 @@ def test_a_final_judging_that_was_our_own_fault_is_tried_again(tmp_path: Path) -
 
 
 class Noted(Judges):
-    """As in test_runs, and keeps the codes that were judged in a search."""
+    """Judges as in test_runs that also keep the codes that were judged in a search."""
 
     codes: list[str] = []
 

@@ -16,7 +16,7 @@ _SETTINGS = 6
 
 
 def setting(start: Submission, number: int) -> dict[str, str]:
-    """One of six, in which each choice takes each of its values at least once."""
+    """Return setting `number`. Six settings give each choice each of its values at least once."""
     known = enumerate(choices(start).items())
     return {name: values[(number + place) % len(values)] for place, (name, (_, values)) in known}
 

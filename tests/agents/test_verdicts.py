@@ -1,4 +1,4 @@
-"""What an agent learns of its candidates, and what happens when the fault is ours."""
+"""Verdicts that an agent receives on its candidates, and the handling of faults that are ours."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def timing(candidate_ns: int, eager_ns: int, cols: int = 64) -> Timing:
 
 
 def without_eager() -> Timing:
-    """As when eager PyTorch was lost in a session, and another baseline was not."""
+    """Make a timing in one of whose sessions eager PyTorch was lost, and another baseline was not."""
     (session,) = timing(1000, 2000).sessions
     samples = {"candidate": session.samples["candidate"], "compile": session.samples["eager"]}
     lost = session.model_copy(update={"samples": samples})
@@ -149,7 +149,7 @@ def test_in_the_end_the_seed_is_left_to_the_evaluator_who_draws_a_secret_one(mon
 
 
 class Untouched:
-    """No processes."""
+    """Stand-in for judges: it starts no process and gives no verdict."""
 
     def each(self, work: Any, submissions: Mapping[str, Submission]) -> Sequence[tuple[str, None]]:
         return [(name, None) for name in submissions]
@@ -168,7 +168,7 @@ def test_a_candidate_at_which_judges_end_is_charged_as_our_error() -> None:
 
 
 class Light(Judges):
-    """Processes that need not import torch."""
+    """Judging processes that need not import torch."""
 
     def _opened(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(self._jobs, mp_context=multiprocessing.get_context("spawn"))
@@ -222,7 +222,7 @@ def test_judges_end_with_whoever_started_them_even_by_kill_9() -> None:
 
 
 def is_running(pid: int) -> bool:
-    """A process that has ended may wait for ever for somebody to collect it."""
+    """Tell if the process still runs. A process that has ended may remain a zombie for ever."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:

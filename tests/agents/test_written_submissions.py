@@ -1,4 +1,4 @@
-"""What is written is read again as it was, by a reader who takes nothing on trust."""
+"""Written submissions are read back unchanged, by a reader that takes nothing on trust."""
 
 from __future__ import annotations
 

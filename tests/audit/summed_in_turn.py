@@ -1,8 +1,8 @@
 """PyTorch with every sum made term by term in one float32 accumulator, as the plainest loop of a kernel makes it.
 
-The operators that a reference calls are seen as PyTorch dispatches them. Those that contain a sum are taken apart by
-PyTorch's own decompositions; what is left of them are sums, means, norms and products of matrices, and these are made
-here. What nothing is known about, such as a convolution, is left to PyTorch.
+The operators that a reference calls are seen as PyTorch dispatches them. An operator that contains a sum is taken apart
+by PyTorch's own decompositions. Sums, means, norms and products of matrices are left then, and these are made here. An
+operator without a known decomposition, such as a convolution, is left to PyTorch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ aten = torch.ops.aten
 
 
 def in_turn(setting: Setting) -> Tensors | None:
-    """The reference's answer with such sums, in float32 from the inputs on and rounded once."""
+    """Return the reference's answer with such sums, in float32 from the inputs on, rounded once. None for float64."""
     if setting.case.dtype == "float64":
         return None
     with SumsInTurn():
@@ -34,7 +34,7 @@ def in_turn(setting: Setting) -> Tensors | None:
 
 
 class SumsInTurn(TorchDispatchMode):
-    """While it is entered, in this thread."""
+    """Mode in which this thread sums term by term, while it is entered."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -57,7 +57,7 @@ def _is_float32(value: Any) -> bool:
 
 
 def _total(values: torch.Tensor, dims: Sequence[int] | None, keepdim: bool = False) -> torch.Tensor:
-    """The sum over `dims`, all where there are none; the first term is the accumulator's first value."""
+    """Sum over `dims`, or over all axes where there are none. The first term is the accumulator's first value."""
     kept, gone = _split(values, dims)
     rows = values.permute(*kept, *gone).reshape(*(values.shape[dim] for dim in kept), -1)
     with np.errstate(all="ignore"):
@@ -117,7 +117,7 @@ def _vector_norm(
 
 
 def _products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Of two batches of matrices."""
+    """Compute the products of two batches of matrices, each sum term by term."""
     batch, rows, inner = left.shape
     columns = right.shape[2]
     found = torch.empty(batch, rows, columns)
@@ -175,7 +175,7 @@ _OWN: Mapping[Any, Callable[..., Any]] = {
 
 @cache
 def _taken_apart() -> Mapping[Any, Callable[..., Any]]:
-    """What contains one of those sums."""
+    """Return PyTorch's decompositions of the operators that contain such a sum."""
     return get_decompositions(
         [
             aten._softmax, aten._log_softmax, aten._softmax_backward_data, aten._log_softmax_backward_data,

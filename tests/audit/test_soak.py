@@ -50,7 +50,7 @@ def test_a_false_rejection_is_told_with_its_case(tmp_path: Path) -> None:
 
 
 def test_what_a_second_look_accepts_is_not_rejected() -> None:
-    """One element of 6,141, in which 1 + erf cancels: PyTorch itself may be off by as much there."""
+    """An element of 6,141, in which 1 + erf cancels, is accepted: PyTorch itself may be off by as much there."""
     task = load_task("activation/geglu")
     case = Case(
         axes={"rows": 2047, "cols": 3}, dtype="float32", layout="pitched", distribution="uneven",

@@ -1,4 +1,4 @@
-"""What follows from outcomes: near or far, killed where, found how soon."""
+"""Conclusions from outcomes: whether mutants are near or far, which cases kill them, and how soon they are found."""
 
 from __future__ import annotations
 

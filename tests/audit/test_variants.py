@@ -1,4 +1,4 @@
-"""What the registry makes for every task: each is what its name says."""
+"""Variants that the registry makes for every task: each is true to its name."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_an_eighth_of_the_rows_and_of_the_columns_seldom_tells_an_uneven_mean_sq
 
 
 def _has_levels(values: torch.Tensor) -> bool:
-    """Whether columns are shifted, and no row or column is multiplied."""
+    """Tell if columns are shifted, and no row or column is multiplied."""
     return float(values.mean()) < -1 and float(values.max()) < 6
 
 
@@ -188,7 +188,7 @@ def test_small_values_have_the_scale_of_an_epsilons_root_and_squares_that_float1
 def test_on_small_values_a_wrong_epsilon_changes_a_norm_by_more_than_a_rounding(
     dtype: torch.dtype, epsilon: float
 ) -> None:
-    """The right one is 1e-6. Halves change by 2 units of roundoff and more, where normal values change by 1e-5."""
+    """The right epsilon is 1e-6. Small halves change by 2 units of roundoff or more, normal values by 1e-5."""
     square = _values("small", dtype=dtype).to(dtype).double().square().mean()
     change = float(((square + 1e-6) / (square + epsilon)).sqrt()) - 1
     assert abs(change) > 2 * torch.finfo(dtype).eps

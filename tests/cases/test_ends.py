@@ -1,4 +1,4 @@
-"""What a kernel leaves out behind its last whole vector is little of a long sum: the probe `ends` makes it a third."""
+"""The probe `ends`: it makes the terms behind a kernel's last whole vector, little of a long sum, a third of it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_sums_over_whole_tensors_have_long_ones_at_every_tier(name: str) -> None
 
 @pytest.mark.parametrize("name", ["loss/mse", "loss/huber"])
 def test_a_tail_that_is_left_out_of_a_long_sum_is_seen(name: str) -> None:
-    """Both passed at tier full: a warp less of 131,072 terms is within the limit of a sum in any order."""
+    """Both tasks passed without the tail at tier full: 131,072 terms less a warp are within the limit of any order."""
     task = load_task(name)
     reference = Reference(task)
     judge = Judge(task.spec, reference)

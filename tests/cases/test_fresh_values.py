@@ -111,7 +111,7 @@ def test_the_last_bits_of_mixed_values_do_not_tell_them_from_drawn_ones(distribu
 
 
 def test_sums_of_values_are_not_known_from_the_streams_that_they_are_mixed_of() -> None:
-    """Of whoever has learned both streams: a sum of two windows is a difference of running sums, at any distance."""
+    """A kernel that knows both streams gets no sum of values from differences of running sums, at any distance."""
     streams = bank._Streams(bank._MIXES["normal"], 1 << 16, 1 << 12, torch.Generator().manual_seed(5))
     assert streams._signs is not None
     count, errors = 1 << 10, list[float]()
@@ -168,7 +168,7 @@ def test_neither_every_eighth_column_nor_the_first_ones_tell_of_a_shaded_sum_of_
 @pytest.mark.parametrize("form", ["levels", "shades"])
 @pytest.mark.parametrize("is_transposed", [False, True])
 def test_a_plain_loop_over_products_with_shaded_values_is_far_from_its_limits(is_transposed: bool, form: Form) -> None:
-    """Where a sum goes far away and comes back, one float32 accumulator loses what is left of it in the end."""
+    """The sums do not go far away and come back. One float32 accumulator would lose the rest of such a sum."""
     generator, length = torch.Generator().manual_seed(5), 1024
     ratios = []
     for _ in range(200):
@@ -197,7 +197,7 @@ def test_seeds_of_timed_calls_are_not_among_those_that_a_task_names() -> None:
 
 
 def _is_uneven(x: torch.Tensor, along: int) -> bool:
-    """Whether its slices across that axis are of very different size."""
+    """Tell if its slices across that axis are of very different size."""
     return float(x.std(dim=along).log2().std()) > 3
 
 

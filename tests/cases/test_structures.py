@@ -1,4 +1,4 @@
-"""How indices, offsets and masks are laid out in checked cases."""
+"""Layout of indices, offsets and masks in checked cases."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_the_error_bound_takes_the_fullest_bin_that_is_drawn(name: str) -> None:
 
 
 def restructured_as(structure: Structure) -> torch.Tensor:
-    """Usual decays, 0.9 + N / 20, or what stands in their place."""
+    """Return the usual decays, 0.9 + N / 20, or the values that this structure puts in their place."""
     source = torch.Generator().manual_seed(2)
     return restructured(structure, 0.9 + torch.randn(40, 500, generator=source) / 20, source)
 

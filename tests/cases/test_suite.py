@@ -43,7 +43,7 @@ def _draw(
 
 
 def _drawn(task: Task, seed: int, **arguments: Any) -> tuple[Case, ...]:
-    """What is drawn at random; probes and edge cases come behind it."""
+    """Draw a suite and return its random cases. Probes and edge cases come behind them and are left out."""
     return _draw(task, seed, **arguments).checked[: arguments.get("budget", BUDGETS["quick"]).cases]
 
 
@@ -138,8 +138,9 @@ def test_a_dtype_in_a_layout_meets_no_distribution_twice_before_it_has_met_all(d
 
 COUNTS = {"quick": 24, "full": 72, "final": 96, "interpreted, quick": 24, "interpreted, full": 24}
 RARE = {"quick": 4, "full": 10, "final": 10, "interpreted, quick": 4, "interpreted, full": 4}
-"""Of two axes and dtypes: the pair, a multiple of 96 of each, another round size of one; or of each, two large and two
-with an axis as long as it can be."""
+"""Number of rare cases. For two axes and dtypes: the pair, a multiple of 96 of each, another round size of one; or for
+each, two large cases and two with an axis as long as it can be.
+"""
 
 
 @pytest.mark.parametrize(("budget", "count"), COUNTS.items())
@@ -277,7 +278,7 @@ def test_probes_span_short_and_long_reductions_and_one_alone_is_long() -> None:
 
 @pytest.mark.rotating
 def test_a_range_has_a_large_row_a_small_one_and_one_between() -> None:
-    """One scale for a whole factor passed a matrix product of a single row, in one seed of sixty."""
+    """A kernel with one scale for a whole factor passed on a product of a single row, in one seed of sixty."""
     found = [_probes(_draw(SPECS["matmul/matmul"], seed)) for seed in range(200)]
     assert min(probes["range", "float32"][0].axes["m"] for probes in found) == 3
     assert min(probes["stall", "float32"][0].axes["m"] for probes in found) == 1

@@ -1,4 +1,4 @@
-"""What is called beyond one call for each case: the largest case again, and related inputs."""
+"""Calls beyond one for each case: the largest case again, and related inputs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_an_answer_that_differs_in_the_last_place_is_a_warning(evaluator: Evalua
 def test_the_bits_of_a_property_are_not_asked_of_a_kernel_that_does_not_repeat_its_own(
     evaluator: Evaluator, submit: Submit, which: int
 ) -> None:
-    """Be it the call of the case that is a unit off, or one on related inputs."""
+    """The call that is a unit off is the call of the case, or one on related inputs."""
     body = f"{OFTEN}y = {ANSWER}\ny[0].view(torch.int32).add_(int(len(CALLS) == {which}))\nreturn y"
     record = _judged(evaluator, submit, body)
     assert record.status == "passed", record.reason
@@ -77,7 +77,7 @@ def test_a_kernel_that_dies_while_it_is_asked_to_repeat_its_bits_has_crashed(
 
 
 def test_a_kernel_that_repeats_its_bits_is_held_to_those_of_a_property(evaluator: Evaluator, submit: Submit) -> None:
-    """It is off by one in the last place, but not for the small weights that the property tries."""
+    """The kernel is off by one in the last place, but not for the small weights that the property tries."""
     record = _judged(evaluator, submit, f"y = {ANSWER}\ny.view(torch.int32).add_(int(weight.max() > 0.1))\nreturn y")
     assert record.status == "incorrect"
     assert record.reason.startswith("homogeneous in weight: times 2**-8: ")
@@ -102,7 +102,7 @@ def test_a_difference_between_two_calls_is_seen_in_a_c_kernel_too(evaluator: Eva
 
 
 def test_the_task_s_properties_are_held_by_further_calls(evaluator: Evaluator, submit: Submit) -> None:
-    """A kernel that knows the right answer to the case, and only to that."""
+    """The kernel knows the right answer to the case, and only to that."""
     body = """
 CALLS.append(1)
 y = torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)

@@ -1,4 +1,4 @@
-"""A kernel that is right in single calls is called as real code does: at one address twice, in bursts, in threads."""
+"""Kernels that are right in single calls are called as real code does: at one address twice, in bursts, in threads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_right_kernel_is_told_nothing(evaluator: Evaluator, submit: Submit) ->
 
 
 def test_an_answer_that_is_kept_by_address_is_stale(evaluator: Evaluator, submit: Submit) -> None:
-    """After some calls that are right, since few addresses are free for so small a case, and one may come twice."""
+    """The kernel keeps answers after some right calls: so small a case has few addresses, and one may come twice."""
     usual = 2 + len(load_task("norm/rmsnorm").spec.properties)
     body = f"KEPT['n'] = KEPT.get('n', 0) + 1\nif KEPT['n'] <= {usual}: return {ANSWER}\n"
     body += f"return KEPT.setdefault((x.data_ptr(), x.shape), {ANSWER}).clone()"
@@ -87,7 +87,7 @@ def test_one_buffer_for_all_answers_is_told_of_and_not_refused(evaluator: Evalua
 
 
 def test_one_buffer_whose_latest_answer_is_wrong_is_refused(evaluator: Evaluator, submit: Submit) -> None:
-    """It answers the second call in a row with the first one's answer."""
+    """The kernel answers the second call in a row with the first one's answer."""
     body = f"""
 now = time.perf_counter()
 y = {ANSWER}
@@ -168,9 +168,9 @@ def _transposed_b(evaluator: Evaluator, submit: Submit, line: str) -> RunRecord:
 def test_one_input_is_contiguous_and_another_is_not(
     evaluator: Evaluator, submit: Submit, layout: Layout, tier: Tier, seed: int
 ) -> None:
-    """As in x @ w.T: a kernel passed that takes the strides of its first input for those of all.
+    """A kernel passed that takes its first input's strides for those of all inputs, as in x @ w.T.
 
-    At tier quick it is seen in half of the cases.
+    The fault is seen in half of the cases at tier quick.
     """
     case = Case(axes={"rows": 24, "cols": 32}, dtype="float32", layout=layout, seed=seed)
     wrong = "up = up.as_strided(up.shape, gate.stride()) if gate.is_contiguous() else up"
@@ -189,7 +189,7 @@ def test_one_input_is_contiguous_and_another_is_not(
 def test_outer_axes_are_exchanged_in_memory_at_tier_full(
     evaluator: Evaluator, submit: Submit, line: str, status: str
 ) -> None:
-    """As heads and places are in a model: a kernel passed that takes heads to lie one behind the other."""
+    """A kernel passed that takes heads to lie one behind the other; models exchange heads and places in memory."""
     axes = {"batch": 2, "heads": 3, "length": 24, "head_dim": 32}
     case = Case(axes=axes, dtype="float32", layout="pitched", seed=5)
     source = f"""import torch
@@ -367,7 +367,7 @@ def test_a_kernel_that_changes_its_input_in_another_thread_is_rejected(evaluator
 
 
 def test_a_kernel_that_spoils_its_input_before_it_raises_is_rejected(evaluator: Evaluator, submit: Submit) -> None:
-    """It may raise where inputs require gradients, and nothing else."""
+    """The kernel may raise where inputs require gradients, but it may do nothing else there."""
     spoiling = f"if x.requires_grad:\n    x.detach().zero_()\n    raise ValueError\nreturn {ANSWER}"
     record = _judged(evaluator, submit, spoiling)
     assert (record.status, [found.guard for found in record.findings]) == ("rejected", ["mutation"])
@@ -376,7 +376,7 @@ def test_a_kernel_that_spoils_its_input_before_it_raises_is_rejected(evaluator: 
 def test_bursts_have_their_memory_from_the_beginning(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or workers start anew for them."""
+    """The arena has the memory of bursts from the beginning. Otherwise workers would start anew for them."""
     sizes_bytes = []
 
     def opened(device: Device, size_bytes: int, spare_bytes: int) -> Slots:
@@ -393,7 +393,7 @@ def _is_passed(record: RunRecord) -> bool:
 
 
 def test_a_static_buffer_is_filled_more_than_three_times(evaluator: Evaluator, submit: Submit) -> None:
-    """As with a graph that is captured after calls to warm up, and whose inputs are never written again."""
+    """The kernel is like a graph that is captured after warm-up calls and whose inputs are never written again."""
     body = f"""
 where = x.data_ptr(), weight.data_ptr(), x.shape
 KEPT["count"] = KEPT.get("count", 0) + 1 if KEPT.get("where") == where else 0
@@ -515,7 +515,7 @@ def sgd_momentum_step(param, grad, momentum_buffer, lr, momentum, weight_decay):
 
 
 def test_a_large_call_is_made_at_one_address_twice_at_tier_full(evaluator: Evaluator, submit: Submit) -> None:
-    """The kernel knows the address of the call before alone: older ones may come again by chance."""
+    """The kernel knows the address of the latest call only, because older addresses may come again by chance."""
     body = f"y, last = {ANSWER}, KEPT.get('last')\nKEPT['last'] = (x.data_ptr(), x.shape, y)\n"
     body += "is_stale = x.numel() > 1 << 19 and last and last[:2] == (x.data_ptr(), x.shape)\n"
     body += "return last[2].clone() if is_stale else y"
@@ -544,7 +544,7 @@ def test_a_large_case_is_called_like_small_ones_at_tier_full(
 
 
 def test_calls_by_the_thousand_are_of_a_case_that_tells(evaluator: Evaluator, submit: Submit) -> None:
-    """A rectifier that was none once in a thousand calls passed where the smallest case had one positive element."""
+    """A rectifier that failed in one of a thousand calls passed where the smallest case had one positive element."""
     source = "import torch\n\nCALLS = []\n\n\ndef relu(x):\n    CALLS.append(1)\n"
     source += "    return x.clone() if len(CALLS) % 100 == 0 and x.numel() < 1000 else torch.relu(x)\n"
     submission = submit(source, task="activation/relu", entry_point="kernel.py::relu")

@@ -1,4 +1,4 @@
-"""The custom track: whoever declares kernels of its own is tried without them."""
+"""The custom track: a submission that declares kernels of its own is tried without them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_the_open_track_does_not_change_a_digest(submit: Submit) -> None:
 @pytest.mark.rotating
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on the PATH; install the CUDA toolkit")
 def test_what_nvcc_builds_launches_through_us(submit: Submit, tmp_path: Path) -> None:
-    """Without a device it cannot be run here: see tests/perf/gpu_trials.py."""
+    """The build refers to our launch wrapper. Running it needs a device: see tests/perf/gpu_trials.py."""
     task = load_task("norm/rmsnorm").spec
     wanted = submit(CUDA, language="cuda", abi="c", track="custom")
     architecture = ["-gencode", "arch=compute_80,code=sm_80"]

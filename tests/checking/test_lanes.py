@@ -194,7 +194,7 @@ def test_all_cases_are_judged_once_in_several_lanes(submit: Submit, monkeypatch:
 
 
 def test_a_call_ahead_has_scalars_of_its_own() -> None:
-    """Those of calls that are judged later must not be known to a worker of the same kernel."""
+    """The scalars of calls that are judged later are not known to a worker of the same kernel."""
     task = load_task("random/dropout").spec
     case = make_case(axes=dict(task.timed["cuda"][0]), role="check", seed=11)
     given = list[Any]()

@@ -1,4 +1,4 @@
-"""A device on which the judge finds no memory for a case: whose fault that is. The workers are made up."""
+"""A device on which the judge finds no memory for a case, and the party that is to blame. The workers are made up."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Arena:
         return self
 
     def close(self) -> None:
-        """Nothing is mapped."""
+        """Close nothing, as nothing is mapped."""
 
 
 class Worker:
@@ -89,7 +89,7 @@ def test_a_worker_that_keeps_it_from_the_judge_has_crashed_and_is_gone(make: Cal
 
 
 def test_workers_of_other_crews_are_suspected_too(make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the search may hold the memory that a drawn case does not find."""
+    """Workers of the search may hold the memory that a drawn case does not find."""
     suspected, room = list[Any](), Room()
     beside = make("", lambda *_, **__: make_observation(), room=room)
     assert _called(beside).ending == "returned"
@@ -130,7 +130,7 @@ def test_memory_is_short_or_not_whatever_the_error_says(
 
 
 def test_a_call_whose_worker_was_ended_for_the_sake_of_another_is_made_again(make: Callable[..., Crew]) -> None:
-    """Else a shortage that a call ahead has met would be told as a crash of the submission."""
+    """Otherwise a shortage that a call ahead has met would be reported as a crash of the submission."""
     workers = list[Any]()
 
     def call(worker: Any, *_: Any, **__: Any) -> Observation:
@@ -179,7 +179,7 @@ def test_a_crash_of_its_own_is_told_at_once(make: Callable[..., Crew]) -> None:
 def test_what_is_opened_for_later_is_given_back_before_anybody_is_suspected(
     make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory that comes back from there while a suspect dies would be held against it."""
+    """Otherwise this memory could come back while a suspect dies, and be held against the suspect."""
     asked, calls = list[int](), list[int]()
 
     def make_room() -> bool:
@@ -206,7 +206,7 @@ def test_what_is_opened_for_later_is_given_back_before_anybody_is_suspected(
 
 
 def test_a_call_is_made_alone_where_nobody_is_to_blame(make: Callable[..., Crew]) -> None:
-    """All workers of other crews and lanes are gone by then. One that another thread calls, that thread closes."""
+    """The workers of other crews and lanes are gone by then. A worker in use is closed by the thread that calls it."""
     calls, room = list[Any](), Room()
     beside = make("", lambda *_, **__: make_observation(), room=room)
     for lane in (0, 1):
@@ -269,7 +269,7 @@ def test_a_kernel_that_raises_something_else_is_not_called_again(make: Callable[
 def test_a_worker_that_finds_no_memory_for_its_context_is_started_again_alone(
     make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The idle ones of others end before it starts."""
+    """The idle workers of other crews end before it starts."""
     room = Room()
     beside = make("", lambda *_, **__: make_observation(), room=room)
     assert _called(beside).ending == "returned"
@@ -312,7 +312,7 @@ def test_an_arena_that_does_not_fit_is_opened_again_when_room_was_made(
 
 
 def test_a_call_that_is_to_be_alone_waits_for_workers_that_others_are_starting(make: Callable[..., Crew]) -> None:
-    """They cannot be ended yet, and hold a context and an arena each."""
+    """Workers that are being started cannot be ended yet, and hold a context and an arena each."""
     calls, room, waited = list[int](), Room(), list[int]()
 
     def call(*_: Any, **__: Any) -> Observation:
@@ -355,7 +355,7 @@ def test_workers_that_are_being_started_are_counted(make: Callable[..., Crew], m
 def test_nobody_is_waited_for_where_memory_is_known_to_be_short(
     make: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lock is not given away then, so that a start that is under way could not end meanwhile."""
+    """The lock is not given away then, so a start that is under way could not end meanwhile."""
     room, calls = Room(), list[int]()
 
     def call(*_: Any, **__: Any) -> Observation:

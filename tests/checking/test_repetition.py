@@ -1,4 +1,4 @@
-"""How far apart two answers are, in units of what one answer may be off."""
+"""Distance between two answers, in units of the error that one answer may have."""
 
 from __future__ import annotations
 

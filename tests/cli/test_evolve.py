@@ -1,4 +1,4 @@
-"""`kbench evolve` and `kbench sweep` as a user meets them: what they ask for, what they print, how they end."""
+"""Commands `kbench evolve` and `kbench sweep` as a user meets them: requests, printed text and exit codes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GOOD = [record("best", 25.0), record("start", 200.0)]
 
 @dataclass
 class Asked:
-    """What the command line wanted of evolution, and what it gets."""
+    """Stand-in for evolution: it notes the requests of the command line, and returns `result`."""
 
     result: Evolved
     files: dict[Path, RunFile] = field(default_factory=dict)
@@ -84,7 +84,7 @@ def evolve(*arguments: str | Path) -> Result:
 
 
 def begun(*arguments: str | Path) -> Result:
-    """A run that lacks nothing."""
+    """Call `kbench evolve` with every argument that a run needs."""
     return evolve("norm/rmsnorm", "--llm", "improver", "--device", "cpu", *arguments)
 
 
@@ -344,7 +344,7 @@ def test_progress_on_a_terminal_is_inert_and_draws_only_when_told(monkeypatch: p
 
 
 def swept(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> tuple[Result, list[Path]]:
-    """`kbench sweep` with runs that take no time; those of stark come to nothing."""
+    """Call `kbench sweep` with runs that take no time; the runs of stark come to nothing."""
     folders: list[Path] = []
     files: dict[Path, RunFile] = {}
 

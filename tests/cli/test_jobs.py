@@ -1,4 +1,4 @@
-"""Several evaluations: the bar that they draw on a terminal, and what they share."""
+"""Several evaluations: the bar that they draw on a terminal, and their shares of the machine."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_name_of_a_submission_is_no_markup_of_the_bar(monkeypatch: pytest.Mo
 def _evaluate(
     monkeypatch: pytest.MonkeyPatch, device: str, results: Sequence[object], opened: Device | None = None
 ) -> tuple[list[Any], list[Share]]:
-    """What is told of as many evaluations, three at once, on a machine with two GPUs; and what they were given."""
+    """Run as many evaluations as `results`, three at once, on two GPUs; return the outcomes and the shares given."""
     found, _ = collect([ROOT / "baselines/norm/rmsnorm"], None)
     todo = found[: len(results)]
     given: list[Share] = []
@@ -92,7 +92,7 @@ def test_on_a_processor_they_take_turns_at_measuring(monkeypatch: pytest.MonkeyP
 def test_at_quick_on_several_gpus_the_next_ones_are_built_while_others_are_judged(
     monkeypatch: pytest.MonkeyPatch, tier: Tier, shares: list[Share], cores: int, others: str, are_built: bool
 ) -> None:
-    """What is built has to get into another process; what cannot be built is left to that one."""
+    """A build can be pickled, to reach another process. That process builds a submission whose build failed here."""
     found, _ = collect([ROOT / "baselines/norm/rmsnorm"], None)
     todo = found[:2]
 

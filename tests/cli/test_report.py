@@ -1,4 +1,4 @@
-"""What a person reads of a record."""
+"""The report of a record that a person reads."""
 
 from __future__ import annotations
 

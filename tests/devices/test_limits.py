@@ -1,4 +1,4 @@
-"""Which bounds a device is held to."""
+"""Bounds that the measurements of a device are held to."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_ceilings_that_are_not_believed_are_not_passed_over(home: Path) -> None:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[Ceilings]:
-    """What the measuring processes find, one after the other, on a machine of which nothing else is known."""
+    """Replace the measuring processes by a list of their findings, in order; nothing else is known of the machine."""
     found: list[Ceilings] = []
     monkeypatch.setattr(limits_module, "_repeated", set())
     monkeypatch.setattr(ceilings, "_ask", lambda _: found.pop(0))

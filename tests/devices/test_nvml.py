@@ -1,4 +1,4 @@
-"""What is told about a CUDA device, by a stand-in for the management library and by one for nvidia-smi."""
+"""Facts about a CUDA device, from a stand-in for the management library and from one for nvidia-smi."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FACTS = {
 
 
 class Library:
-    """A driver with one device; `missing` functions raise, as they do for what a device does not support."""
+    """A driver with one device; `missing` functions raise, as they do for features that a device does not support."""
 
     NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
 

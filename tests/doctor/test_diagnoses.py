@@ -1,4 +1,4 @@
-"""Each check against a machine made up for it: what it says, and the command that it names."""
+"""Checks of the doctor, each against a machine made up for it: its words, and the command that it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor says about ceilings that are kept, absent, broken or just measured."""
+"""The doctor's report on ceilings that are kept, absent, broken or just measured."""
 
 from __future__ import annotations
 

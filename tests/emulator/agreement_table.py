@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 def markdown(left_file: Path, right_file: Path) -> str:
-    """One row per kernel that both files know."""
+    """Return the table, with one row per kernel that both files know."""
     left, right = (json.loads(file.read_text()) for file in (left_file, right_file))
     outputs = [torch.load(file.with_suffix(".pt")) for file in (left_file, right_file)]
     names = [name for name in left["kernels"] if name in right["kernels"]]

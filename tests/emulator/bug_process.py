@@ -1,4 +1,4 @@
-"""Runs one built form of a bug at three schedules, in a process of its own, and prints what came of it as JSON.
+"""Run one built form of a bug at three schedules, in a process of its own, and print the outcomes as JSON.
 
 python bug_process.py RUNTIME_LIBRARY SHARED_OBJECT NAME
 """
@@ -26,7 +26,7 @@ EVERYWHERE = SimpleNamespace(address=0)
 
 
 def padded(values: Array) -> Array:
-    """A copy at an aligned address, with unused memory around it."""
+    """Return a copy at an aligned address, with unused memory around it."""
     margin = MARGIN // values.itemsize
     memory = np.full(2 * margin + len(values), np.nan, np.float32)
     first = margin - memory.ctypes.data % ALIGNMENT // values.itemsize
@@ -40,7 +40,7 @@ def named(name: str, tensor: Array, *, initialised: bool) -> Named:
 
 
 def run(emulator: Emulator, kernel: ctypes.CDLL, bug: bugs.Bug, schedule: int) -> dict[str, Any]:
-    """One call: the findings and the output."""
+    """Make one call; return the findings and the output."""
     x, y = padded(bug.input()), padded(np.full(bug.outputs, np.nan, np.float32))
     emulation = Emulation(
         schedule=schedule,

@@ -1,4 +1,4 @@
-"""What goes into the kernels of `bugs.py`, and what comes out of the repaired ones, in numpy."""
+"""Inputs of the kernels of `bugs.py`, and outputs of the repaired ones, in numpy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def uniform(generator: np.random.Generator, count: int) -> Array:
 
 
 def permutation(generator: np.random.Generator, count: int) -> Array:
-    """The indices 1, 2, ... in any order, and as many values."""
+    """Draw the indices 1, 2, ... in any order, and as many values behind them."""
     indices = generator.permutation(count // 2) + 1
     return np.concatenate([indices, generator.random(count // 2)]).astype(np.float32)
 
@@ -48,12 +48,12 @@ def bits(generator: np.random.Generator, count: int) -> Array:
 
 
 def product(size: int) -> Reference:
-    """The product of the two square matrices that follow each other in the input."""
+    """Return the product of the two square matrices that follow each other in the input, as a reference."""
     return lambda x: (x[: size * size].reshape(size, size) @ x[size * size :].reshape(size, size)).ravel()
 
 
 def half_square(x: Array) -> Array:
-    """The square of a matrix whose elements were rounded to half precision."""
+    """Compute the square of a matrix whose elements were rounded to half precision."""
     rounded = x.astype(np.float16).astype(np.float32)
     return np.ravel(rounded @ rounded)
 
@@ -63,7 +63,7 @@ def by_rows(columns: int, of_a_row: Callable[[Array], Any]) -> Reference:
 
 
 def by_blocks(size: int, of_a_block: Callable[[Array], Any]) -> Reference:
-    """Like by_rows, but the last block may be shorter."""
+    """Apply a function to each block of elements, like by_rows, but the last block may be shorter."""
     return lambda x: np.concatenate([np.atleast_1d(of_a_block(x[i : i + size])) for i in range(0, len(x), size)])
 
 
@@ -88,13 +88,13 @@ def at_most_unit_norm(row: Array) -> Array:
 
 
 def neighbours(x: Array, left: float, middle: float, right: float) -> Array:
-    """A stencil of three points with zeros around the input."""
+    """Compute a stencil of three points with zeros around the input."""
     padded = np.pad(x, 1)
     return left * padded[:-2] + middle * padded[1:-1] + right * padded[2:]
 
 
 def smoothed_inside(x: Array, *weights: float) -> Array:
-    """A stencil that leaves the two ends as they are."""
+    """Compute a stencil that leaves the two ends as they are."""
     y = neighbours(x, *weights)
     y[[0, -1]] = x[[0, -1]]
     return y
@@ -117,7 +117,7 @@ def histogram(x: Array) -> Array:
 
 
 def tile_products(x: Array) -> Array:
-    """For each of 64 threads, the sum of x[k] * (thread + k) with k counted in tiles of 64."""
+    """Compute for each of 64 threads the sum of x[k] * (thread + k), with k counted in tiles of 64."""
     by_place = x.reshape(-1, 64).sum(axis=0)
     return np.array([np.sum(by_place * (thread + np.arange(64))) for thread in range(64)], np.float32)
 
@@ -149,14 +149,14 @@ def matrix_times_vector(size: int) -> Reference:
 
 
 def maxima_before(x: Array) -> Array:
-    """For each block of 32 the largest of the first elements so far (at least x[0]), then the last such maximum."""
+    """Give each block of 32 the largest first element of earlier ones (at least x[0]); append the last such maximum."""
     firsts = np.maximum.accumulate(x[::32])
     before = np.concatenate([firsts[:1], firsts[:-1]])
     return np.append(np.repeat(before, 32)[: len(x)], firsts[-1])
 
 
 def halvings(x: Array) -> Array:
-    """How often the magnitude must be halved to get down to 0.1."""
+    """Count how often the magnitude must be halved to get down to 0.1."""
     magnitude = np.abs(x)
     steps = np.zeros_like(x)
     while (large := magnitude > np.float32(0.1)).any():

@@ -1,4 +1,4 @@
-"""Kernels with one injected bug each, and what the repaired ones compute.
+"""Kernels with one injected bug each, and the results of the repaired ones.
 
 `bugs/<class>/<name>.cu` holds both forms, chosen by the macro BUG. Every file has the same entry point,
 `run(const float* x, float* y, int64_t n, cudaStream_t stream)`. The lines at which the checker may point carry the
@@ -21,7 +21,7 @@ _MARK = re.compile(r"// finding: (\w+)$")
 
 @dataclass(frozen=True)
 class Bug:
-    """One file: its name below the folder, the size of its tensors, and the start of `y` as it should be."""
+    """A file of a kernel: its name below the folder, the size of its tensors, and the start of `y` as it should be."""
 
     name: str
     n: int
@@ -35,11 +35,11 @@ class Bug:
         return FOLDER / f"{self.name}.cu"
 
     def input(self) -> ref.Array:
-        """The same numbers in every run."""
+        """Draw the input: the same numbers in every run."""
         return self.draw(np.random.default_rng(7), self.inputs)
 
     def marks(self) -> tuple[str, frozenset[int]]:
-        """The kind of the finding and the lines at which it may be. Raises ValueError unless one kind is marked."""
+        """Return the finding's kind and the lines at which it may be. Raises ValueError unless one kind is marked."""
         lines = enumerate(self.path.read_text().splitlines(), 1)
         found = [(number, match[1]) for number, line in lines if (match := _MARK.search(line))]
         kinds = {kind for _, kind in found}

@@ -1,4 +1,4 @@
-"""How far the outputs of a kernel lie from the reference, and from those of another device."""
+"""Distance of a kernel's outputs from the reference, and from the outputs of another device."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def bits(tensor: Tensor) -> Tensor:
-    """The elements as integers of the same size."""
+    """Return the elements as integers of the same size."""
     return tensor.contiguous().view(_BITS[tensor.element_size()])
 
 
 def digest(tensors: Sequence[Tensor]) -> str:
-    """Equal for tensors with equal bits."""
+    """Compute a digest that is equal for tensors with equal bits."""
     digest = hashlib.sha256()
     for tensor in tensors:
         digest.update(bits(tensor).flatten().view(torch.uint8).numpy().tobytes())
@@ -27,13 +27,13 @@ def digest(tensors: Sequence[Tensor]) -> str:
 
 
 def same(left: Tensor, right: Tensor) -> Tensor:
-    """Where the bits agree; any NaN is as good as any other."""
+    """Mark the elements whose bits agree; any NaN is as good as any other."""
     equal = bits(left) == bits(right)
     return equal | (left.isnan() & right.isnan()) if left.is_floating_point() else equal
 
 
 class Difference:
-    """The largest absolute and relative differences from the reference, and what is wrong, if anything."""
+    """The largest absolute and relative differences from the reference, and the mistake, if there is any."""
 
     def __init__(self, actual: Tensor, expected: Tensor, output: Output) -> None:
         wanted = expected.to(output.dtype) if output.exact else expected
@@ -68,7 +68,7 @@ def _complaint(wrong: Tensor, actual: Tensor, wanted: Tensor) -> str:
 
 
 def ulps(left: Tensor, right: Tensor) -> float:
-    """The largest distance in steps from one number of the type to the next; for integers, the difference."""
+    """Return the largest distance in steps from one number of the type to the next; for integers, the difference."""
     if not left.is_floating_point():
         return float((left.long() - right.long()).abs().max())
     steps = (_ordered(left) - _ordered(right)).abs()
@@ -78,7 +78,7 @@ def ulps(left: Tensor, right: Tensor) -> float:
 
 
 def _ordered(tensor: Tensor) -> Tensor:
-    """Integers in the order of the numbers, both zeros being 0."""
+    """Return integers in the order of the numbers, both zeros being 0."""
     whole = bits(tensor).long()
     low = -(1 << (8 * tensor.element_size() - 1))
     return torch.where(whole < 0, low - whole, whole)

@@ -1,6 +1,6 @@
 """Headers of the emulator under test: compile a file of `scalars/`, call its functions on tensors.
 
-Also exact references: a real number rounded to any binary format in any direction.
+The module also has exact references: a real number rounded to any binary format in any direction.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Compiled:
         self._library = ctypes.CDLL(str(target))
 
     def __call__(self, name: str, dtype: torch.dtype, *arguments: torch.Tensor) -> torch.Tensor:
-        """`name` of every element of the arguments, in a tensor of `dtype`."""
+        """Call `name` on every element of the arguments; return a tensor of `dtype`."""
         dense = [argument.contiguous() for argument in arguments]
         result = torch.empty(dense[0].numel(), dtype=dtype)
         pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (*dense, result)]
@@ -55,7 +55,7 @@ class Format:
         self.largest = Fraction(2) ** (1 - lowest) * (2 - Fraction(2) ** (1 - digits))
 
     def rounded(self, value: Fraction, rounding: str) -> float:
-        """`value` rounded once, infinite where that overflows."""
+        """Round `value` once; the result is infinite where that overflows."""
         if value == 0:
             return 0.0
         unit = Fraction(2) ** (max(_exponent(value), self.lowest) - self.digits + 1)
@@ -67,7 +67,7 @@ class Format:
 
 
 def _exponent(value: Fraction) -> int:
-    """The integer e with 2**e <= |value| < 2**(e + 1)."""
+    """Return the integer e with 2**e <= |value| < 2**(e + 1)."""
     guess = abs(value.numerator).bit_length() - value.denominator.bit_length()
     return guess if Fraction(2) ** guess <= abs(value) else guess - 1
 
@@ -79,7 +79,7 @@ DOUBLE = Format(53, -1022)
 
 
 def same(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Where two tensors hold the same number; any NaN is the same as any other, and the zeros differ."""
+    """Mark the elements that hold the same number. Any NaN is the same as any other, and the zeros differ."""
     equal = (left == right) & (left.signbit() == right.signbit())
     return equal | (left.isnan() & right.isnan())
 

@@ -1,4 +1,4 @@
-"""How a kernel of the suite is described: where it lies, what goes in, what must come out and how exactly.
+"""Description of a kernel of the suite: its place, its inputs, its outputs and their tolerances.
 
 Needs torch and the standard library alone, so that the suite also runs on a bare machine with a GPU.
 """
@@ -21,7 +21,7 @@ Reference = Callable[..., "Tensor | tuple[Tensor, ...]"]
 
 @dataclass(frozen=True)
 class Output:
-    """A tensor that the kernel writes, and how far it may lie from the reference: not at all unless said otherwise.
+    """A tensor that the kernel writes, and its tolerance against the reference, which is zero by default.
 
     An element may differ by `absolute + relative * |expected|`. `absolute` may hold one value per last-axis entry.
     """
@@ -38,7 +38,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One source file with its inputs, outputs and reference."""
+    """A source file of the suite with its inputs, outputs and reference."""
 
     name: str
     inputs: tuple[Draw, ...]
@@ -62,12 +62,12 @@ class Kernel:
         return "torch" if self.topic == "torch_abi" else "c"
 
     def draw(self) -> list[Tensor]:
-        """The inputs: the same ones on every machine."""
+        """Draw the inputs: the same ones on every machine."""
         generator = torch.Generator().manual_seed(zlib.crc32(self.name.encode()))
         return [draw(generator).contiguous() for draw in self.inputs]
 
     def expected(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """What the reference makes of the inputs, one tensor per output."""
+        """Compute the reference on the inputs, one tensor per output."""
         found = self.reference(*inputs)
         return list(found) if isinstance(found, tuple) else [found]
 
@@ -113,7 +113,7 @@ def result(
 
 
 def uniform(*shape: int, low: float = -2.0, high: float = 2.0, dtype: torch.dtype = torch.float32) -> Draw:
-    """Numbers between two bounds, made of random integers alone: those are the same on every machine."""
+    """Return a draw of numbers between two bounds. It uses random integers alone: those are alike on every machine."""
 
     def draw(generator: torch.Generator) -> Tensor:
         steps = torch.randint(0, 1 << 24, shape, generator=generator)
@@ -123,7 +123,7 @@ def uniform(*shape: int, low: float = -2.0, high: float = 2.0, dtype: torch.dtyp
 
 
 def integers(low: int, high: int, *shape: int, dtype: torch.dtype = torch.int32) -> Draw:
-    """Integers from `low` up to and without `high`, of any type: whole floats are exact in every order of addition."""
+    """Return a draw of integers in [low, high), of any type. Whole floats are exact in every order of addition."""
 
     def draw(generator: torch.Generator) -> Tensor:
         return torch.randint(low, high, shape, generator=generator).to(dtype)
@@ -132,5 +132,5 @@ def integers(low: int, high: int, *shape: int, dtype: torch.dtype = torch.int32)
 
 
 def given(values: Tensor) -> Draw:
-    """A tensor that leaves nothing to chance."""
+    """Return a draw that gives this tensor, and leaves nothing to chance."""
     return lambda generator: values.clone()

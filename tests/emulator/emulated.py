@@ -1,4 +1,4 @@
-"""Runs a kernel of the suite on the emulator."""
+"""Run a kernel of the suite on the emulator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORWARD, REVERSE, SHUFFLED = range(3)
 
 
 class Mode(TypedDict):
-    """How a call is emulated, as far as the tests vary it."""
+    """Settings of an emulated call, as far as the tests vary them."""
 
     schedule: int
     seed: int
@@ -43,13 +43,13 @@ _ALIGNMENT = 256
 
 
 class _Anywhere:
-    """Tensors are named by address and not by their place in one memory."""
+    """Memory in which tensors are named by address and not by their place."""
 
     address = 0
 
 
 def run(kernel: Kernel, artefact: Path, inputs: list[Tensor], mode: Mode) -> tuple[list[Tensor], list[dict[str, Any]]]:
-    """One call: the outputs and what the emulator found."""
+    """Make one call; return the outputs and the findings of the emulator."""
     emulator = Emulator(str(artefact))
     arguments = [Guarded(tensor.shape, tensor.dtype) for tensor in inputs]
     for argument, tensor in zip(arguments, inputs, strict=True):
@@ -87,7 +87,7 @@ def _call(kernel: Kernel, artefact: Path, tensors: list[Tensor]) -> None:
 
 
 class Guarded:
-    """A tensor at an aligned address, poisoned, between two stretches of memory that nobody may write."""
+    """A tensor at an aligned address, poisoned, between two stretches of memory that must not be written."""
 
     def __init__(self, shape: tuple[int, ...] | torch.Size, dtype: torch.dtype) -> None:
         empty = torch.empty(shape, dtype=dtype, device="meta")

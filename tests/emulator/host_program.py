@@ -1,4 +1,4 @@
-"""CUDA files of `host/` under test: their `extern "C"` functions return numbers, and what the emulator found."""
+"""CUDA files of `host/` under test: numbers from their `extern "C"` functions, and the emulator's findings."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class HostProgram:
         return result
 
     def kinds(self) -> list[str]:
-        """What was found in the last call."""
+        """List the kinds of the findings of the last call."""
         return [finding["kind"] for finding in self.findings]
 
     def lines(self) -> list[int]:
-        """Where."""
+        """List the lines of the findings of the last call."""
         return [finding["place"]["line"] for finding in self.findings]
 
     def line(self, mark: str) -> int:
-        """The number of the one line that ends with the comment `// mark`."""
+        """Return the number of the one line that ends with the comment `// mark`."""
         (number,) = (i for i, line in enumerate(self._lines, 1) if line.endswith(f"// {mark}"))
         return number
 

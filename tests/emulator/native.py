@@ -1,4 +1,4 @@
-"""Builds a kernel of the suite with nvcc and runs it on a GPU."""
+"""Build a kernel of the suite with nvcc, and run it on a GPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILL = 0xFF
 
 
 def build(kernel: Kernel, folder: Path) -> Path:
-    """The shared object. Raises CalledProcessError, with the compiler's words."""
+    """Build the shared object. Raises CalledProcessError, with the compiler's words."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{kernel.name.replace('/', '_')}.so"
     # With the runtime library shared with torch, so that both see the same errors.
@@ -38,7 +38,7 @@ def build(kernel: Kernel, folder: Path) -> Path:
 
 
 def _wheels(kind: str) -> list[Path]:
-    """Folders of the CUDA libraries that came with torch: a toolkit alone may lack cuBLAS and cuRAND."""
+    """List folders of the CUDA libraries that came with torch: a toolkit alone may lack cuBLAS and cuRAND."""
     return sorted(Path(torch.__file__).parents[1].glob(f"nvidia/*/{kind}"))
 
 
@@ -58,7 +58,7 @@ def _torch_options(module: str) -> list[str]:
 
 
 def run(kernel: Kernel, artefact: Path, inputs: list[Tensor]) -> list[Tensor]:
-    """One call on the current stream; the outputs on the host. Raises RuntimeError with what CUDA says."""
+    """Make one call on the current stream; return the outputs on the host. Raises RuntimeError with CUDA's error."""
     arguments = [tensor.cuda() for tensor in inputs]
     if kernel.abi == "torch":
         return [tensor.cpu() for tensor in call_torch(load_torch(artefact), arguments, kernel.scalars)]
@@ -86,5 +86,5 @@ def _poisoned(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
 
 
 def workers() -> int:
-    """How many builds run side by side."""
+    """Return the number of builds that run side by side."""
     return os.cpu_count() or 1

@@ -37,7 +37,7 @@ def cases() -> Iterator[Case]:
 
 
 def _contains(target: str, source: str) -> bool:
-    """Whether every value of one integer type is one of another; then the assembler refuses to saturate."""
+    """Tell if the integer type `target` holds every value of `source`. The assembler then refuses to saturate."""
     return all(clamped(target, bound) == bound for bound in (clamped(source, -(2**70)), clamped(source, 2**70)))
 
 
@@ -45,12 +45,12 @@ _TO_INTEGER: dict[str, Callable[[float], int]] = {"rni": round, "rzi": math.trun
 
 
 def _integer_as(real: Any, value: int) -> Any:
-    """Rounded once, which numpy and Python do for integers of any size."""
+    """Round an integer once, which numpy and Python do for integers of any size."""
     return real(np.uint64(value)) if value >= 0 else real(np.int64(value))
 
 
 def saturating(target: str, source: str, rounded: Callable[[float], int]) -> Callable[[Any], int]:
-    """A float of type `source` to an integer."""
+    """Return the saturating conversion of a float of type `source` to the integer type `target`."""
 
     def reference(a: Any) -> int:
         if math.isnan(a):

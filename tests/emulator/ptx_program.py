@@ -45,7 +45,7 @@ class Operand:
         return int(self.text.partition("*")[2] or 1) if self.is_array else 1
 
     def asm(self, array: str, prefix: str = "") -> list[tuple[str, str]]:
-        """Pairs of a constraint and an expression."""
+        """List pairs of a constraint and an expression."""
         if not self.is_array:
             constraint, _, expression = self.text.partition("=")
             return [(prefix + constraint, expression)]
@@ -57,7 +57,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Snippet:
-    """One asm statement between statements in C++, which may use `SHARED(type, name, count)`."""
+    """An asm statement between statements in C++, which may use `SHARED(type, name, count)`."""
 
     template: str
     outputs: tuple[str, ...]
@@ -66,22 +66,22 @@ class Snippet:
     after: str = ""
 
     def arrays(self) -> tuple[list[Operand], list[Operand]]:
-        """Outputs and inputs that are arrays."""
+        """List the outputs and the inputs that are arrays."""
         outputs, inputs = [Operand(text) for text in self.outputs], [Operand(text) for text in self.inputs]
         return [o for o in outputs if o.is_array], [o for o in inputs if o.is_array]
 
     def operands(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """Outputs and inputs of the asm statement."""
+        """List the outputs and the inputs of the asm statement."""
         outputs = [pair for i, text in enumerate(self.outputs) for pair in Operand(text).asm(f"out{i}", "=")]
         inputs = [pair for i, text in enumerate(self.inputs) for pair in Operand(text).asm(f"in{i}")]
         return outputs, inputs
 
     def body(self, name: str) -> str:
-        """The kernel's statements."""
+        """Return the kernel's statements."""
         return f"{self.before} {translate(self.template, *self.operands(), name, 1)}; {self.after}"
 
     def parameters(self) -> list[tuple[str, str]]:
-        """C++ type and name of each array."""
+        """List the C++ type and the name of each array."""
         both = (("const ", "in", self.inputs), ("", "out", self.outputs))
         return [
             (f"{qualifier}{C_TYPES[operand.type]}*", f"{prefix}{i}")
@@ -95,7 +95,7 @@ _SHARED = "#define SHARED(T, name, n) auto& name = ::kbemu::shared<T[n], struct 
 
 
 def source_of(snippets: Mapping[str, Snippet]) -> str:
-    """C++ with one kernel and one launching function `run_<name>` for each snippet."""
+    """Return C++ with one kernel and one launching function `run_<name>` for each snippet."""
     lines = ['#include "kbemu/ptx.h"', _SHARED]
     for name, snippet in snippets.items():
         parameters = ", ".join(f"{kind} {array}" for kind, array in snippet.parameters())
@@ -114,7 +114,7 @@ def source_of(snippets: Mapping[str, Snippet]) -> str:
 
 
 def build(source: str, folder: Path) -> ctypes.CDLL:
-    """The shared object of a rewritten source; hundreds of kernels are not worth the optimiser's time."""
+    """Build the shared object of a rewritten source; hundreds of kernels are not worth the optimiser's time."""
     path, target = folder / "program.cu", folder / "program.so"
     path.write_text(source)
     for command in toolchain.commands(path, target, toolchain.runtime_library(), checked=False, options=["-O0"]):
@@ -124,7 +124,7 @@ def build(source: str, folder: Path) -> ctypes.CDLL:
 
 
 class Program:
-    """Snippets, ready to run."""
+    """Snippets that are built and ready to run."""
 
     def __init__(self, snippets: Mapping[str, Snippet], folder: Path) -> None:
         self._snippets = snippets
@@ -132,7 +132,7 @@ class Program:
         self._library = build(source_of(snippets), folder)
 
     def __call__(self, name: str, *inputs: Array | Sequence[float]) -> Array:
-        """The first output for these inputs; elements are added up to whole warps, and left out of the result."""
+        """Return the first output for these inputs. They are filled up to whole warps; the result leaves that out."""
         outputs, expected = self._snippets[name].arrays()
         arrays = [
             np.ascontiguousarray(array, dtype=NUMPY_TYPES[operand.type]).ravel()

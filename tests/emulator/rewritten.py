@@ -1,4 +1,4 @@
-"""What the rewriter makes of a source, without what it puts before the first line."""
+"""Output of the rewriter for a source, without the text that it puts before the first line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from robust_kbench.emulator.rewrite import rewrite
 
 
 def rewritten(text: str) -> str:
-    """The source that comes out, without what stands before its first line."""
+    """Rewrite a source; return the result without the text before its first line."""
     result = rewrite(text, "kernel.cu").text
     head, line, body = result.partition('#line 1 "kernel.cu"\n')
     assert line
@@ -16,7 +16,7 @@ def rewritten(text: str) -> str:
 
 
 def in_kernel(declaration: str) -> str:
-    """What becomes of a declaration in a kernel."""
+    """Rewrite a declaration as it stands in a kernel."""
     before, after = "__global__ void k() { ", " }"
     body = rewritten(before + declaration + after)
     assert body.startswith(before)

@@ -17,7 +17,7 @@ pytestmark = needs_compiler
 
 @dataclass(frozen=True)
 class Product:
-    """One mma instruction."""
+    """Shape, types and modifier of an mma instruction."""
 
     shape: Shape
     a: str
@@ -113,7 +113,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 
 def _random(product: Product, rows: int, columns: int, kind: str, generator: torch.Generator) -> torch.Tensor:
-    """Bits of a random matrix whose products are exact in the accumulator, or nearly so."""
+    """Draw the bits of a random matrix whose products are exact in the accumulator, or nearly so."""
     if kind[0] in "su":
         values = 2 ** min(ELEMENTS[kind].width, 31)
         return torch.randint(0, values, (rows, columns), generator=generator)
@@ -157,7 +157,7 @@ def _expected(product: Product, a: torch.Tensor, b: torch.Tensor, c: torch.Tenso
 
 
 def _viewed(bits: matrices.Bits, product: Product, operand: int) -> np.ndarray:
-    """Registers as the arrays of the snippet hold them."""
+    """Return the registers in the form of the snippet's arrays."""
     if product.register == 64:
         return bits.view(np.float64)
     narrow = bits.astype(np.uint32)
@@ -177,7 +177,7 @@ def test_integer_products_saturate_only_when_they_are_told_to(program: Program) 
 
 
 def _tiles() -> np.ndarray:
-    """Four 8 × 8 matrices of distinct 16-bit numbers."""
+    """Return four 8 × 8 matrices of distinct 16-bit numbers."""
     return np.arange(256, dtype=np.uint16).reshape(4, 8, 8)
 
 

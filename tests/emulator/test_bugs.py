@@ -25,7 +25,7 @@ TIME_LIMIT_S = 120  # what takes a second alone takes longer beside other tests
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call wrote, and what the checker said."""
+    """The output of one call, and the defects that the checker found."""
 
     y: Array
     defects: tuple[Defect, ...]
@@ -38,7 +38,7 @@ def printed_by(command: list[str]) -> str:
 
 
 def build(bug: Bug, folder: Path, library: Path, *, broken: bool) -> Path:
-    """A checked build of one form of the file."""
+    """Make a checked build of one form of the file."""
     source, target = folder / SOURCE, folder / "kernel.so"
     source.write_text(rewrite.rewrite(bug.path.read_text(), SOURCE).text)
     options = ("-DBUG",) if broken else ()
@@ -48,7 +48,7 @@ def build(bug: Bug, folder: Path, library: Path, *, broken: bool) -> Path:
 
 
 def outcomes(bug: Bug, folder: Path, *, broken: bool) -> list[Outcome]:
-    """One outcome for each schedule."""
+    """Run the bug once for each schedule, and return one outcome for each."""
     library = toolchain.runtime_library()
     kernel = build(bug, folder, library, broken=broken)
     printed = printed_by([sys.executable, bug_process.__file__, str(library), str(kernel), bug.name])
@@ -59,7 +59,7 @@ def outcomes(bug: Bug, folder: Path, *, broken: bool) -> list[Outcome]:
 
 
 def lane(chosen: tuple[Bug, ...]) -> list[object]:
-    """The first bug of each class belongs to the fast lane."""
+    """Return all bugs as parameters. The first bug of each class belongs to the fast lane."""
     seen: set[str] = set()
     parameters = []
     for bug in chosen:

@@ -1,4 +1,4 @@
-"""What is certain about an #if, and what is not."""
+"""Certain and uncertain outcomes of an #if."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_is_no_condition_or_left_to_the_compiler_has_none(condition: str) -
 
 
 def compiled(source: str) -> str:
-    """The names in the code that is not certainly left out."""
+    """Return the names in the code that is not certainly left out."""
     tokens = tokenize(source)
     liveness, names, position = Liveness(), "", 0
     for directive in [*directives.find(tokens), None]:

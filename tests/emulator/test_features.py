@@ -1,4 +1,4 @@
-"""What cannot be emulated is named with its place; a mention that is no use is not."""
+"""Features that cannot be emulated are named with their places; a mention that is no use is not."""
 
 from __future__ import annotations
 

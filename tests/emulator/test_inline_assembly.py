@@ -1,4 +1,4 @@
-"""How the parts of an asm statement are read; what becomes of its PTX is tested elsewhere."""
+"""Parsing of the parts of an asm statement; the translation of its PTX is tested elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Call = tuple[str, list[tuple[str, str]], list[tuple[str, str]], str, int]
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
-    """What the translator is asked for."""
+    """Replace the translator by a list of the calls that it receives."""
     made: list[Call] = []
 
     def translate(*call: Any) -> str:

@@ -23,7 +23,7 @@ Builds = dict[tuple[str, bool], "Future[Path]"]
 
 
 def _cases() -> list[Any]:
-    """All of the suite; the fast lane runs the first kernel of each topic that needs no torch header."""
+    """List all kernels of the suite. The fast lane runs the first kernel of each topic that needs no torch header."""
     fast = {kernel.name.partition("/")[0]: kernel for kernel in reversed(suite.KERNELS) if kernel.abi == "c"}
     return [
         pytest.param(kernel, id=kernel.name, marks=[] if kernel in fast.values() else [pytest.mark.slow])
@@ -33,7 +33,7 @@ def _cases() -> list[Any]:
 
 @pytest.fixture(scope="module")
 def builds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builds]:
-    """The shared objects that the chosen tests need, which the cores build while the first ones run."""
+    """Build the shared objects of the chosen tests; the cores build further ones while the first tests run."""
     folder = tmp_path_factory.mktemp("kernels")
     wanted = [_build_of(item) for item in request.session.items if item.path == Path(__file__) and _has_kernel(item)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

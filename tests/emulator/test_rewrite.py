@@ -1,4 +1,4 @@
-"""What the rewriter makes of CUDA's own syntax, and that lines stay where they are."""
+"""Rewriting of CUDA's own syntax, in which lines stay where they are."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ void host(float* x, int* n, dim3 grid, dim3 block, cudaStream_t stream) {
 
 
 def _compile(source: str, folder: Path) -> str:
-    """The compiler's errors."""
+    """Return the compiler's errors."""
     (folder / "rewritten.cu").write_text(rewrite(source, "kernel.cu").text)
     command = ["g++", "-std=gnu++20", "-fsyntax-only", "-w", f"-I{INCLUDE}", "-include", "kbemu/cuda.h", "-x", "c++"]
     done = subprocess.run([*command, str(folder / "rewritten.cu")], capture_output=True, text=True, check=False)

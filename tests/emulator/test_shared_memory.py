@@ -10,7 +10,7 @@ from robust_kbench.errors import Unsupported
 
 
 def static(name: str, declared: str, *, type_name: str = "") -> str:
-    """What a declaration without alignment becomes: `declared` has `@` where the name of the type belongs."""
+    """Return the rewritten form of a declaration without alignment. `declared` has `@` in place of the type's name."""
     kind, tag = f"kbemu_type_{name}", f"kbemu_tag_{name}"
     typedef = f"typedef {declared.replace('@', kind)};"
     return f'struct {tag}; {typedef} {kind}& {name} = ::kbemu::shared<{kind}, {tag}>("{name}");'

@@ -1,4 +1,4 @@
-"""What is built once per machine, and what a compiler makes of it."""
+"""Files that are built once per machine, and a compiler's use of them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ KERNEL = "#include <curand_kernel.h>\n__global__ void fill(float* y) { y[threadI
 
 
 def headers(folder: Path, *, checked: bool, options: tuple[str, ...] = ()) -> list[str]:
-    """The files that the compiler reads for a kernel, in their order.
+    """List the files that the compiler reads for a kernel, in their order.
 
-    `!` before one says that it was parsed before, `x` that what was parsed is of no use.
+    `!` before a name says that the file was parsed before, `x` that its parsed form is of no use.
     """
     (folder / "kernel.cu").write_text(KERNEL)
     arguments = folder / "kernel.cu", folder / "kernel.so", folder / "never-linked.so"
@@ -42,7 +42,7 @@ def test_a_macro_that_changes_the_headers_has_them_parsed(tmp_path: Path) -> Non
 
 @pytest.fixture
 def own_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the emulator's headers that is used in their place, and an empty cache."""
+    """Replace the emulator's headers by a copy, with an empty cache."""
     copy = tmp_path / "include"
     shutil.copytree(toolchain.INCLUDE, copy)
     monkeypatch.setattr(toolchain, "INCLUDE", copy)

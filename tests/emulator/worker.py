@@ -1,4 +1,4 @@
-"""The parent's end of `child.py`: asks it to run kernels, and starts a new one when a kernel has killed it."""
+"""The parent's end of `child.py`: it asks the child to run kernels, and starts a new one after a kernel killed it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Worker:
         self.stop()
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """What the child answers. Raises Crashed."""
+        """Send a request to the child and return its answer. Raises Crashed."""
         process = self._process = self._process or _start()
         assert process.stdin is not None
         try:

@@ -1,4 +1,4 @@
-"""What the emulator's checker saw becomes a finding that an author can act on."""
+"""Defects that the emulator's checker saw become findings that an author can act on."""
 
 from __future__ import annotations
 

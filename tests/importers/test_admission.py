@@ -1,4 +1,4 @@
-"""The audit of an imported task: what becomes of one that cannot be audited."""
+"""The audit of an imported task, and the outcome for a task that cannot be audited."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGE = 70_000_000
 
 
 def test_a_gradient_is_differentiated_by_its_own_reference() -> None:
-    """Where a task of the registry has to name its `forward`."""
+    """The imported task names no `forward`, which a gradient in the registry has to name."""
     source = "import torch\n\n\ndef reference(grad_y, x):\n    return grad_y * torch.cos(x)\n"
     matrix = {"shape": ["rows", "cols"], "layouts": ["contiguous"]}
     made = load_made_task(
@@ -27,7 +27,7 @@ def test_a_gradient_is_differentiated_by_its_own_reference() -> None:
 
 
 def large_task() -> LoadedTask:
-    """One whose smallest case is beyond a thousand times what an audit draws."""
+    """Return a task whose smallest case is more than a thousand times as large as an audit's draws."""
     return load_made_task(
         "def reference(x):\n    return x.abs()\n",
         axes={"cols": {"low": LARGE, "high": LARGE + 1}}, constraints=[], dtypes=["float32"],

@@ -1,4 +1,4 @@
-"""Which files are problems, what they are called, and what is wrong with those that are none. Nothing is executed."""
+"""Files that are problems, their names, and the faults of files that are none. Nothing is executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a foreign file to a task that was audited, end to end."""
+"""The import of a foreign file, end to end, up to a task that was audited."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_problem_that_does_not_run_is_told_and_leaves_nothing(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_an_audit_cannot_change_what_it_audits(tmp_path: Path) -> None:
-    """It works on a copy, and what it reports is a claim of bounded size."""
+    """The audit works on a copy, and its report is a claim of bounded size."""
     attack = "import pathlib\nfor path in pathlib.Path.cwd().rglob('task.yaml'):\n    path.write_text('x')\n"
     outcome = import_(attack + foreign.LOSS, tmp_path)
     assert outcome.admission is not None
@@ -69,7 +69,7 @@ def test_an_audit_cannot_change_what_it_audits(tmp_path: Path) -> None:
 
 
 class Sandbox:
-    """Answers as a child would, at once."""
+    """Stand-in for a sandbox that answers at once, as a child would."""
 
     def __init__(self, *tasks: str) -> None:
         from specimens import TASK
@@ -115,7 +115,7 @@ def test_what_was_imported_before_is_told_again_and_nothing_runs(
 def test_a_task_that_cannot_be_read_back_is_told_and_leaves_nothing(
     found: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the sandbox reports is a claim, in which a number may have more digits than a file may."""
+    """The sandbox's report is a claim, in which a number may have more digits than a file may."""
     child = Sandbox()
     child._surveyed = (SURVEYED.model_copy(update={"task": {**child._surveyed[0].task, "version": 10**30}}),)
     (outcome,) = imported(found, tmp_path, child, monkeypatch)

@@ -1,4 +1,4 @@
-"""How many terms an operator sums up."""
+"""Number of terms that an operator sums up."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def files(*names: str) -> list[dict[str, str]]:
     ],
 )  # fmt: skip
 def test_a_file_of_a_solution_takes_the_place_of_no_other(tmp_path: Path, names: list[str], words: str) -> None:
-    """Not of the header that an import writes, which says what is executed and how, and of none below it."""
+    """A file replaces neither the header of an import, which states what runs and how, nor any header below it."""
     written = solution(tmp_path, sources=files(*names))
     assert words in written.error
     assert "\n" not in written.error

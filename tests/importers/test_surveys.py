@@ -1,4 +1,4 @@
-"""What problems become: axes, weights, inputs that are no tensors, and values on which an op is well-conditioned.
+"""Surveys of problems: axes, weights, inputs that are no tensors, and values on which an op is well-conditioned.
 
 The problems here are our own, so that they may be surveyed in this process.
 """
@@ -50,7 +50,7 @@ def loaded(found: Surveyed, source: str) -> LoadedTask:
 
 
 def answers(found: Surveyed, source: str, **axes: int) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """Inputs and native outputs at these sizes."""
+    """Return the inputs and the native outputs at these sizes."""
     task = loaded(found, source)
     inputs = make_inputs(task.spec, Case(axes=axes, dtype=task.spec.dtypes[0], seed=3))
     return dict(inputs.values), Reference(task).native(inputs)
@@ -172,7 +172,7 @@ def test_groups_hold_more_than_the_one_number_that_the_smallest_sizes_leave() ->
 
 
 def test_groups_hold_four_numbers_where_two_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That depends on the processor: with some vector units PyTorch's own variance of two numbers is coarse."""
+    """The need for four depends on the processor: on some, PyTorch's own variance of two numbers is coarse."""
     monkeypatch.setattr(Trying, "_fails", lambda self, sizes, seeds=(): sizes["features"] < 4 * 256)
     (found,) = survey(foreign.GROUPS)
     assert task_of(found).axes["features"].low == 4 * 256

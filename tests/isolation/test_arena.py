@@ -43,7 +43,7 @@ def descriptor() -> Iterator[int]:
 
 
 def _write(arena: Arena, offset: int, byte: int = 0x11) -> None:
-    """What a kernel with a wild pointer does."""
+    """Write one byte of the arena, as a kernel with a wild pointer does."""
     lent = arena.lend()
     with mmap.mmap(lent, arena.size_bytes) as memory:
         memory[offset] = byte

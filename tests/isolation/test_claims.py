@@ -1,4 +1,4 @@
-"""What a worker says about its own answer is held against what the judge knows; no worker runs here."""
+"""A worker's claim about its own answer is held against the judge's knowledge; no worker runs here."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from robust_kbench.schema.observation import Observation
 TASK, CASE = make_task(), make_case()
 VALUES = torch.arange(32, dtype=torch.float32)
 MEMORY = VALUES.clone()
-"""Of the worker that does not run. What the judge has read of it, it spoils."""
+"""Memory of the worker that does not run. The judge spoils the part that it has read."""
 CLAIM = {"type": "Tensor", "dtype": "float32", "device": "cpu", "shape": [4, 8], "stride": [8, 1]}
 
 
 class Liar:
-    """Stands in for a worker: this process, and an answer of our choosing."""
+    """Stand-in for a worker: this process, and an answer of our choosing."""
 
     pid = os.getpid()
     log = ""
@@ -43,7 +43,7 @@ class Liar:
         return [self.pid]
 
     def check_parked(self) -> None:
-        """It never is."""
+        """Do nothing, as this process is never parked."""
 
     def call(self, request: dict[str, Any], fill: Callable[[], None], **_: object) -> Reply:
         fill()

@@ -1,4 +1,4 @@
-"""What workers have compiled is kept for later ones, whatever lies in the folder of a hostile one."""
+"""Kernels that workers have compiled are kept for later workers, despite any content of a hostile worker's folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILES = {"kernel.cubin": b"\x7fELF", "kernel.json": b'{"shared": 0}'}
 
 
 def cached(scratch: Path, key: str = KEY, files: dict[str, bytes] = FILES) -> Path:
-    """Triton's folder of one kernel, as it leaves it."""
+    """Make Triton's folder of one kernel, as Triton leaves it."""
     folder = scratch.joinpath(*CACHE, key)
     folder.mkdir(parents=True)
     for name, content in files.items():
@@ -29,7 +29,7 @@ def cached(scratch: Path, key: str = KEY, files: dict[str, bytes] = FILES) -> Pa
 
 
 def handed_out(kept: Compiled, scratch: Path) -> dict[str, bytes]:
-    """What a later worker finds, by key and name."""
+    """Hand out the kept kernels; return the files that a later worker finds, by key and name."""
     scratch.mkdir()
     kept.hand_out(scratch)
     root = scratch.joinpath(*CACHE)
@@ -68,7 +68,7 @@ def test_a_worker_that_has_compiled_nothing_leaves_nothing(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("depth", [0, 1, 2], ids=["home", "cache", "kernel"])
 def test_no_link_to_a_folder_is_followed(tmp_path: Path, depth: int) -> None:
-    """A judge that follows it would hand out files that no worker may read."""
+    """A judge that follows the link would hand out files that no worker may read."""
     secret = tmp_path / "secret"
     cached(secret)
     worker = tmp_path / "worker"
@@ -209,7 +209,7 @@ def test_workers_that_run_beside_each_other_find_what_the_others_have_compiled(t
 
 
 def test_a_worker_that_has_compiled_nothing_yet_is_given_nothing(tmp_path: Path) -> None:
-    """Triton makes the folder, and whoever makes it owns it."""
+    """Triton makes the folder, and the process that makes it owns it."""
     kept, two = Compiled(), tmp_path / "two"
     two.mkdir()
     cached(tmp_path / "one")

@@ -1,4 +1,4 @@
-"""One call on a CUDA device as the judge makes it: no device is here, and a worker that is made up does all at once."""
+"""A call on a CUDA device as the judge makes it: no device is here, and a made-up worker does all of it at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CLAIM: Mapping[str, Any] = {"type": "Tensor", "dtype": "float32", "device": "cud
 
 
 class HostArena(DeviceArena):
-    """Memory as a worker on a device has it, but of the host."""
+    """Memory of a worker on a device, in the memory of the host."""
 
     def __init__(self, slots_bytes: int) -> None:
         self.results_at = wire.SLOTS_OFFSET + slots_bytes
@@ -45,7 +45,7 @@ class HostArena(DeviceArena):
         Slots.__init__(self, torch.zeros(self.size_bytes, dtype=torch.uint8), wire.SLOTS_OFFSET, self.results_at)
 
     def floats(self, spec: Mapping[str, Any]) -> torch.Tensor:
-        """What a worker has at `spec`."""
+        """View the worker's memory at `spec` as float32."""
         flat = self._bytes[spec["offset"] : spec["offset"] + 4 * spec["span"]].view(torch.float32)
         return flat.as_strided(spec["shape"], spec["stride"])
 
@@ -72,22 +72,22 @@ class Opened:
 
 @dataclass
 class World:
-    """A gate, and the worker behind it, which computes as soon as it opens. `log` has what was asked for, in order."""
+    """A gate, and the worker behind it, which computes as soon as it opens. `log` holds the requests in their order."""
 
     arena: HostArena
     log: list[str] = field(default_factory=list)
     request: dict[str, Any] = field(default_factory=dict)
     scalars: bytes = b""
     told: bytes = b""
-    """Of its turn."""
+    """Bytes that told the worker its turn."""
     before: torch.Tensor = field(default_factory=lambda: torch.empty(0))
-    """The memory when all is written but what is withheld."""
+    """Memory when everything is written except the withheld pieces."""
     withheld: list[tuple[int, int]] = field(default_factory=list)
-    """Offset and bytes of each piece."""
+    """Offset and bytes of each withheld piece."""
     watched: int = 0
-    """How many outputs are looked at when an end word comes."""
+    """Number of outputs that are looked at when an end word comes."""
     pieces: int = 0
-    """How many of those are pieces of outputs, which get poison."""
+    """Number of withheld pieces that belong to outputs, which get poison."""
     snapshots: Any = ()
     pid: int = 1
 
@@ -100,9 +100,9 @@ class World:
     keeps_turn: bool = True
     took_ns: int = 0
     is_ahead: bool = False
-    """Whether it computes before the clock has started, and not after that."""
+    """True if the worker computes before the clock has started, and not after that."""
     delays: Sequence[Delays] = ()
-    """Of rehearsals."""
+    """Delays of the rehearsals, one after the other."""
     waited_s: float = 0.0
     at_finish: Callable[[World], None] = lambda world: None
     fails: tuple[str, Exception] | None = None
@@ -249,7 +249,7 @@ class World:
 
 
 class Worker:
-    """What a caller sees of the worker's half."""
+    """A caller's view of the worker's half."""
 
     log = "its last words"
 
@@ -303,13 +303,13 @@ def expected(case: Case = CASE) -> torch.Tensor:
 
 
 def result_at(offset: int, case: Case = CASE) -> dict[str, Any]:
-    """The claim of a result that lies there."""
+    """Return the claim of a result that lies at this offset."""
     rows, cols = case.axes.values()
     return {"shape": (rows, cols), "stride": (cols, 1), "pointer": offset}
 
 
 def results_into(world: World, offset: int) -> None:
-    """Have the kernel put its result there."""
+    """Have the kernel put its result at this offset, and claim it there."""
     world.claims = [result_at(offset)]
 
     def kernel(world: World) -> None:
@@ -498,7 +498,7 @@ def test_nobody_looks_at_the_outputs_of_an_empty_call(world: World) -> None:
 
 
 def slots_of(world: World) -> list[tuple[Mapping[str, Any], torch.Tensor]]:
-    """Of both inputs: where it lies, and the bytes that it has before the gate opens."""
+    """List both inputs: the place, and its bytes before the gate opens."""
     return [(spec, bytes_before(world, spec)) for spec in world.request["inputs"]]
 
 
@@ -744,7 +744,7 @@ def test_a_write_outside_of_an_output_is_seen(world: World, place: int, distance
 
 
 def overwrite(world: World) -> None:
-    """What is still at work when the call is said to be over."""
+    """Change the output, as work that goes on when the call is said to be over."""
     world.output().fill_(2.5)
 
 
@@ -767,7 +767,7 @@ def test_outputs_are_compared_bit_by_bit(world: World) -> None:
 def test_memory_that_is_right_only_while_the_answer_is_taken_is_late(
     world: World, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """All of the work is done when the clock has stopped, and undone before the judge looks once more."""
+    """The work is done when the clock has stopped, and undone before the judge looks once more."""
     looks: list[int] = []
     is_overrun = HostArena.is_overrun
 

@@ -1,4 +1,4 @@
-"""What the gate on a CUDA device tells of a call, as far as that needs no device."""
+"""Facts about a call from the gate on a CUDA device, as far as they need no device."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robust_kbench.worker import wire
 
 @dataclass
 class Event:
-    """One that is over at a time, in ms, or not yet."""
+    """An event that is over at a time, in ms, or not yet."""
 
     at_ms: float | None = None
 
@@ -99,14 +99,14 @@ def test_where_contexts_take_no_turns_nothing_is_timed(tmp_path: Path) -> None:
 
 
 class Stream:
-    """A stream of a device that notes what it is asked for, in order."""
+    """A stream of a device that notes its requests, in order."""
 
     cuda_stream = 5
 
 
 @pytest.fixture
 def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a gate without a device has it do."""
+    """Replace the device's parts by ones that note the gate's work, and return the notes."""
     log: list[str] = []
 
     class Noted:
@@ -131,7 +131,7 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 class Asked:
-    """Stands in for the driver and the runtime. `places` are the words that streams wait for, by their addresses."""
+    """Stand-in for the driver and the runtime. `places` are the words that streams wait for, by their addresses."""
 
     def __init__(self, log: list[str]) -> None:
         self.log, self.places = log, dict[int, str]()
@@ -170,7 +170,7 @@ ARENA: Any = SimpleNamespace(words=torch.zeros(wire.SLOTS_OFFSET, dtype=torch.ui
 
 
 class Private(torch.Tensor):
-    """Memory of the judge's that notes what is copied to it."""
+    """Memory of the judge's that notes copies into it."""
 
     noted = list[str]()
 
@@ -184,7 +184,7 @@ def snapshot() -> list[Pair]:
 
 
 def words_of(made: Gate) -> dict[str, bool]:
-    """Which words are written."""
+    """Tell for each word, by name, if it is written."""
     return {name: bool(word.eq(1).all()) for name, word in zip(WORDS, made._words, strict=True)}
 
 

@@ -1,4 +1,4 @@
-"""What CUDA needs of a sandbox, seen without a GPU: a /proc that knows the process, and threads that can be named."""
+"""CUDA's needs of a sandbox, seen without a GPU: a /proc that knows the process, and threads that can be named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel allocates for its results costs no page faults once a session has begun."""
+"""Memory that a kernel allocates for its results costs no page faults once a session has begun."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a library's pages lie is drawn anew for each worker."""
+"""Addresses of a library's pages are drawn anew for each worker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 def _mapped(pid: int, name: str) -> set[tuple[str, str]]:
-    """Device and inode of every mapping of a file of this name."""
+    """Return the device and inode of every mapping of a file of this name."""
     lines = [line.split() for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
     return {(line[3], line[4]) for line in lines if line[-1].endswith(name)}
 

@@ -1,4 +1,4 @@
-"""A worker that is stopped does nothing, by whatever it is woken, and who cannot be stopped soon is no worker."""
+"""A stopped worker does nothing, even if it is woken. A process that cannot be stopped soon is no worker."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ PAUSE_S = 0.5
 
 
 def run_on(worker: Worker) -> None:
-    """What a timer, a dying child or an accomplice would do."""
+    """Let the worker run on, as a timer, a dying child or an accomplice would do."""
     if not worker._resting[worker.pid].starts:
         pytest.skip("this kernel does not count how often a thread is put on a processor")
     os.kill(worker.pid, signal.SIGCONT)

@@ -1,4 +1,4 @@
-"""What the judge looks at while it waits, and no limit of the kernel's covers: threads, files, the machine's memory."""
+"""Usage that the judge watches while it waits, as no limit of the kernel's covers it: threads, files, memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In whatever layout a case lays an input out, the worker's view of it shows the values, and gaps hold poison."""
+"""The worker's view of an input shows the values in any layout of a case, and gaps hold poison."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MATRIX = make_task(inputs={"x": {"shape": ["rows", "cols"], "layouts": LAYOUTS}}
 
 
 class Onlooker:
-    """Stands in for a worker: looks at its first input as a worker would, and may write behind each row."""
+    """Stand-in for a worker: it looks at its first input as a worker would, and may write behind each row."""
 
     pid = os.getpid()
     log = ""
@@ -43,7 +43,7 @@ class Onlooker:
         return [self.pid]
 
     def check_parked(self) -> None:
-        """It never is."""
+        """Do nothing, as this stand-in is never parked."""
 
     def call(self, request: dict[str, Any], before_rehearsal: Callable[[], None], **_: Any) -> Reply:
         before_rehearsal()
@@ -58,7 +58,7 @@ class Onlooker:
 
 
 class Witness(Onlooker):
-    """Stands in for a worker: looks at its first input before it rehearses and before the clock starts."""
+    """Stand-in for a worker: it looks at its first input before it rehearses and before the clock starts."""
 
     def call(
         self,

@@ -252,6 +252,6 @@ def test_a_name_with_a_parenthesis_does_not_hide_the_state(tmp_path: Path) -> No
 
 
 def test_private_memory_counts_what_a_process_has_written_and_not_what_it_shares() -> None:
-    """In a process of its own: that of a hundred tests has memory which comes and goes by itself."""
+    """The test runs in a process of its own: a hundred tests have memory that comes and goes by itself."""
     done = subprocess.run([sys.executable, "-c", WRITING], capture_output=True, text=True, check=True)
     assert 60 << 20 < int(done.stdout) < 150 << 20

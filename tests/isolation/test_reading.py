@@ -1,4 +1,4 @@
-"""A submission reads what a kernel needs, and nothing of the user's; neither does its compiler."""
+"""A submission reads the files that a kernel needs, and none of the user's; neither does its compiler."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGE = Path(robust_kbench.__file__).parent
 
 
 def end(evaluator: Evaluator, submit: Submit, attempt: str) -> tuple[str, str]:
-    """How a kernel ends that computes what is right after `attempt`."""
+    """Run a kernel that computes the right answer after `attempt`; return its status and reason."""
     record = evaluator.evaluate(submit(python(f"{attempt}\nreturn {ANSWER}")), tier="quick", seed=1, case=0)
     return record.status.value, record.reason
 
@@ -69,7 +69,7 @@ def test_what_is_the_users_cannot_be_read(evaluator: Evaluator, submit: Submit, 
 
 
 def test_another_submission_cannot_be_read(evaluator: Evaluator, submit: Submit) -> None:
-    """Both are built below one folder of the evaluator's, which gives each worker its own part."""
+    """Submissions are built below one folder of the evaluator's, which gives each worker its own part."""
     look = "home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))"
     status, reason = end(evaluator, submit, f"{look}\nos.listdir(os.path.dirname(home))")
     assert (status, "PermissionError" in reason) == ("crashed", True)

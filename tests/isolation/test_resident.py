@@ -1,4 +1,4 @@
-"""What the page table of a stopped worker tells of a result."""
+"""Facts about a result in the page table of a stopped worker."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_pages_that_nobody_wrote_are_counted(written: int) -> None:
 
 @pytest.mark.parametrize("read", [1, PAGES])
 def test_pages_that_were_only_read_count_as_missing(read: int) -> None:
-    """All of them are one page of zeros."""
+    """Pages that were only read are all one page of zeros."""
     memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory[read * PAGE_BYTES - 1] = 1
     assert sum(memory[page * PAGE_BYTES] for page in range(PAGES)) == 0
@@ -67,7 +67,7 @@ def test_pages_that_were_only_read_count_as_missing(read: int) -> None:
 
 
 def test_a_huge_page_of_zeros_that_was_only_read_counts_as_missing() -> None:
-    """All who read such memory share one page, which looks like a file's."""
+    """Readers of such memory share one page, which looks like a file's."""
     huge = 2 << 20
     memory = mmap.mmap(-1, 2 * huge, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(mmap.MADV_HUGEPAGE)
@@ -98,7 +98,7 @@ def test_pages_of_a_file_are_no_result_until_they_are_written(tmp_path: Path) ->
 
 @pytest.fixture
 def arena() -> Iterator[tuple[Arena, int]]:
-    """The judge's memory, and where this process has mapped it as a worker does."""
+    """Yield the judge's memory, and the address at which this process has mapped it as a worker does."""
     made = Arena(4 * SIZE)
     lent = made.lend()
     address = map_shared(lent, made.size_bytes)
@@ -126,7 +126,7 @@ def test_other_memory_of_the_judges_is_no_result(arena: tuple[Arena, int], start
 def test_a_file_of_the_same_name_is_not_the_judges_memory(
     arena: tuple[Arena, int], tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does a name speak for other memory: one with a carriage return looked like a line of its own."""
+    """A name does not vouch for other memory: one with a carriage return looked like a line of its own."""
     judges, _ = arena
     inputs = (slot(SIZE),)
     memory, pointer = mapped(mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
@@ -144,7 +144,7 @@ def test_a_file_of_the_same_name_is_not_the_judges_memory(
 
 
 def test_pages_of_an_input_among_others_are_no_result(arena: tuple[Arena, int]) -> None:
-    """As a cache whose pages are moved to where the result is, around rows that are fresh."""
+    """A cache could move its pages to the result's address, around rows that are fresh."""
     made, address = arena
     inputs = (slot(SIZE, offset=SIZE),)
     memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -181,7 +181,7 @@ def test_nothing_is_known_where_nobody_lets_us_look(monkeypatch: pytest.MonkeyPa
     st.sampled_from([1, 2, 4, 8]),
 )
 def test_pages_are_those_on_which_elements_have_bytes(axes: list[tuple[int, int]], pointer: int, itemsize: int) -> None:
-    """Or which lie between two elements that are no page apart."""
+    """Pages between two elements that are no page apart count as well."""
     shape, stride = [size for size, _ in axes], [step * itemsize for _, step in axes]
     places = {pointer + 7 * PAGE_BYTES}
     for size, step in zip(shape, stride, strict=True):
@@ -219,7 +219,7 @@ def test_what_kernels_return_is_there(evaluator: Evaluator, submit: Submit, body
 
 @pytest.mark.parametrize("role", ["check", "timed"])
 def test_zeros_that_nobody_wrote_are_right_and_charged(evaluator: Evaluator, submit: Submit, role: Role) -> None:
-    """As NumPy's are in a heap that is new, in a thread of its own above all."""
+    """NumPy's zeros are such pages in a new heap, above all in a thread of its own."""
     source = """import ctypes, torch
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
@@ -259,7 +259,7 @@ def test_a_result_in_shared_memory_is_refused_in_words(evaluator: Evaluator, sub
 
 
 def test_a_worker_keeps_no_way_to_map_the_judges_memory_again(evaluator: Evaluator, submit: Submit) -> None:
-    """Neither by a descriptor, nor by a second mapping of the same pages."""
+    """The worker keeps neither a descriptor nor a second mapping of the same pages."""
     body = """import os, ctypes
     links = ["/proc/self/fd/" + name for name in os.listdir("/proc/self/fd")]
     names = [os.readlink(link) for link in links if os.path.islink(link)]
@@ -300,7 +300,7 @@ def test_a_result_without_elements_is_not_written_to() -> None:
 
 
 def test_a_result_that_its_owner_may_only_read_is_spoilt_or_refused() -> None:
-    """Some kernels let nobody write to such memory."""
+    """Some kernels let no process write to such memory."""
     memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(pointer), ctypes.c_size_t(SIZE), mmap.PROT_READ) == 0
     is_refused = False
@@ -315,7 +315,7 @@ def test_a_result_that_its_owner_may_only_read_is_spoilt_or_refused() -> None:
 def test_a_kernel_may_hand_back_its_input_whoever_lets_us_look(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch, lets_us_look: bool
 ) -> None:
-    """Poison in it would look like a kernel that changes its inputs."""
+    """Poison in the input would look like a kernel that changes its inputs."""
     seen = list[Observation]()
     observe = Caller._observe
 

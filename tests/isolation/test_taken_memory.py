@@ -1,4 +1,4 @@
-"""How much of a device's memory a worker has kept from others; it gives that back when it ends. No device is here."""
+"""Device memory that a worker has kept from others, and gives back when it ends. No device is here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOTAL = 80 * GIB
 
 
 class Worker:
-    """One whose memory comes back some looks after its end, if it holds any."""
+    """A worker whose memory, if it holds any, comes back some looks after its end."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, held: int, total: int = TOTAL, looks: int = 1) -> None:
         self.held, self.total, self.looks, self.is_alive = held, total, looks, True

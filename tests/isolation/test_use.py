@@ -1,4 +1,4 @@
-"""How bursts are described, and how their answers are taken apart."""
+"""Description of bursts, and separation of their answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_an_answer_is_overwritten_where_it_was_before_it_was_copied() -> None:
 
 
 def test_answers_to_equal_inputs_may_lie_at_one_address() -> None:
-    """As views of the inputs do."""
+    """Views of the inputs lie at one address."""
     assert reused({"y": claim(64), "y#1": claim(64), "y#2": claim(128)}, (0, 0, 1)) == ()
     assert reused({"y": claim(64), "y#1": claim(64), "y#2": claim(64)}, (0, 0, 1)) == ("y", "y#1")
 

@@ -1,4 +1,4 @@
-"""Each worker loads files of its own, whatever folders of a submission are called."""
+"""Workers load files of their own, regardless of the names of a submission's folders."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_all_of_a_submission_lies_in_the_folder_of_each_worker(language: str, en
 
 @pytest.mark.parametrize("language", ["python", "triton", "cpp"])
 def test_no_worker_may_read_the_folder_that_all_have_in_common(language: str, tmp_path: Path) -> None:
-    """The time of its latest access would tell what an earlier worker has read."""
+    """The time of a file's latest access would reveal the reads of an earlier worker."""
     if language == "cpp":
         text = 'using T = const KBENCH_T*;\nextern "C" void rmsnorm(T, T, KBENCH_T*, long, long) {}\n'
         made = build(submission("cpp", "kernel.cpp", text), tmp_path)

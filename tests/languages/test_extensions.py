@@ -48,7 +48,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 
 
 class Compiler:
-    """Stands in for one: fails or succeeds as it is told, attempt after attempt."""
+    """Stand-in for a compiler: it fails or succeeds as it is told, attempt after attempt."""
 
     def __init__(self, *outcomes: str, seconds: float = 0) -> None:
         self.outcomes = list(outcomes)
@@ -164,7 +164,7 @@ def test_a_long_source_is_searched_in_no_time(text: str, tmp_path: Path) -> None
 
 
 def made_header(source: str, folder: Path) -> list[str]:
-    """What the header that is made for a source includes."""
+    """List the headers that the header made for a source includes."""
     extensions.few_headers(source, folder)
     text = (folder / "operators" / extensions.OPERATORS).read_text()
     assert all(re.fullmatch(r"#include <[\w/]+\.h>", line) for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""A record, run again: what confirms it, what contradicts it, and what says nothing."""
+"""Repetitions of a record that confirm it, contradict it, or say nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOURCE = "def rmsnorm(x, weight):\n    return x\n"
 def timed(
     candidate_ns: int, *, dtype: str = "float32", spread: int = 0, load: float = 0.0, **changes: Any
 ) -> RunRecord:
-    """A record whose candidate takes that long, but for `spread` between two sessions, and eager PyTorch 100 us."""
+    """Make a record whose candidate takes that long, with `spread` between two sessions, and eager PyTorch 100 us."""
     sessions = tuple(
         Session(
             samples={"candidate": encode_samples([candidate_ns + more] * 20), "eager": encode_samples([100_000] * 20)},
@@ -42,7 +42,7 @@ def timed(
 
 
 def of(record: RunRecord, **changes: Any) -> RunRecord:
-    """The repetition of a record."""
+    """Return the repetition of a record."""
     return record.model_copy(update={"replay": True, "started_at": "2026-02-01T00:00:00Z", **changes})
 
 
@@ -109,14 +109,14 @@ def test_another_verdict_contradicts_the_record_and_says_why() -> None:
 
 
 class Stage:
-    """An evaluator that gives a record, and remembers what it was asked for."""
+    """Stand-in for an evaluator: it gives a record, and remembers the requests."""
 
     def __init__(self, again: RunRecord, device: str = "cpu") -> None:
         self.again, self.device = again, SimpleNamespace(kind=device)
         self.asked: list[dict[str, Any]] = []
 
     def evaluate(self, submission: object, **asked: Any) -> RunRecord:
-        """As Evaluator does."""
+        """Return the record, as Evaluator does, and remember the request."""
         self.asked.append({"submission": submission, **asked})
         return self.again
 
@@ -127,7 +127,7 @@ def staged(stage: Stage) -> Evaluator:
 
 @pytest.fixture
 def record(submit: Submit) -> RunRecord:
-    """Of a submission to a task of the registry."""
+    """Make a record of a submission to a task of the registry."""
     digests: dict[str, Any] = {"task_digest": load_task(TASK).digest, "submission_digest": submit(SOURCE).digest}
     return timed(50_000, task=TASK, **digests)
 

@@ -1,4 +1,4 @@
-"""A small board, to the byte: what a change of a rule, a column or a word changes can be seen in review.
+"""A small board, to the byte: the effects of a changed rule, column or word can be seen in review.
 
 KBENCH_WRITE_GOLDEN=1 writes the files anew.
 """
@@ -29,7 +29,7 @@ GPU = {"device": "an accelerator", "kbench": "0.1.0", "torch": "2.13.0", "driver
 
 
 def session(number: int, candidate_us: float, baselines_us: dict[str, float]) -> Session:
-    """Whole numbers that anybody's arithmetic gives: no random number is drawn."""
+    """Make a session of whole numbers that any arithmetic gives: no random number is drawn."""
     times = {"candidate": candidate_us, "control": baselines_us["eager"], **baselines_us}
     samples = {
         name: [
@@ -52,7 +52,7 @@ def _times(rows: int, baselines_us: dict[str, float]) -> dict[str, float]:
 
 
 def record(name: str, minute: int, us: Sequence[float] = (), **changes: Any) -> RunRecord:
-    """A run at this minute; `us`: the candidate's time for a row in float32 and float16."""
+    """Make a run at this minute; `us`: the candidate's time for a row in float32 and float16."""
     dtypes = ("float32", "float16")[: max(1, len(us))]
     timings = tuple(
         timing(dtype, rows, each, 10.0, eager=100.0, compile=80.0)
@@ -106,7 +106,7 @@ RECORDS = [
 
 
 def loaded() -> Loaded:
-    """With a record that was signed, one that was altered, and two lines that nobody could read."""
+    """Return the records with one that was signed, one that was altered, and two lines that cannot be read."""
     found = make_loaded(RECORDS)
     marks: dict[str, dict[str, Any]] = {
         "middle": {"digest": "sha256:1", "intact": True, "signer": "1a2b3c4d" * 8},
@@ -118,7 +118,7 @@ def loaded() -> Loaded:
 
 
 def runs() -> list[Run]:
-    """Of two agents; one run did not end by its budget."""
+    """Return runs of two agents; one run did not end by its budget."""
     speeds = {1: 1.2, 2: 2.4, 3: 1.0}
     made = [
         make_run_summary(agent=agent, seed=seed, final_speedup=Interval(value=value, low=0.9 * value, high=1.1 * value))
@@ -145,7 +145,7 @@ def test_the_board_is_what_it_was(name: str, board: Path) -> None:
 
 
 def test_the_board_shows_every_kind_of_row(board: Path) -> None:
-    """Or the files above would protect little."""
+    """The board needs every kind of row, or the files above would protect little."""
     page = (board / "README.md").read_text()
     words = (
         "(tie)", "the same sources as", "altered", "signed by 1a2b3c4d", "self-reported", "incorrect with seed 7",

@@ -1,4 +1,4 @@
-"""Whatever strangers write into records, stores, sources, runs and tables: shown or told, never run, never fatal."""
+"""Hostile records, stores, sources, runs and tables are shown or reported, but they are never run and never fatal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FIRST_IN_A_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"
 
 @dataclass(frozen=True)
 class Made:
-    """A board of hostile things alone, and what the command said while it made it."""
+    """A board of hostile things alone, and the output of the command that made it."""
 
     out: Path
     arguments: list[str | Path]
@@ -202,7 +202,7 @@ def test_the_only_scripts_are_files_of_ours_and_data(made: Made) -> None:
 
 
 def test_texts_in_charts_are_no_markup_for_plotly_either(made: Made) -> None:
-    """It reads tags and entities in every text, and LaTeX between dollars where MathJax is there, which it is not."""
+    """Plotly reads tags and entities in every text, and LaTeX between dollars if MathJax is there, which it is not."""
     for name, page in pages_of(made.out):
         for _, text in page.scripts:
             for line in _texts(json.loads(text)):

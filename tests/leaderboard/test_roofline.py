@@ -1,4 +1,4 @@
-"""How far from the floor."""
+"""The roofline score of a time, and its distance from the floor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs are vouched for, which were run again, and what stands beside a speedup."""
+"""Runs that are vouched for, runs that were run again, and the remarks beside a speedup."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALICE, BOB = "a1" * 32, "b0" * 32
 def run(
     name: str = "mine", candidate: int = 50_000, minute: int = 1, key: str | None = None, **changes: Any
 ) -> Summary:
-    """A rankable run against 100 us of eager and 80 us of compile; sealed, and signed where there is a key."""
+    """Make a rankable run against 100 us of eager and 80 us of compile; sealed, and signed where there is a key."""
     times = {"candidate": candidate, "eager": 100_000, "compile": 80_000}
     session = Session(samples={who: encode_samples([ns] * 20) for who, ns in times.items()}, foreign_load=0.0)
     timings = (Timing(axes={"rows": 1}, dtype="float32", sessions=(session,) * 3, floor_us=20.0),)
@@ -115,7 +115,7 @@ def test_editions_of_a_task_are_ranked_apart() -> None:
 
 
 def forged(each: Summary, key: str | None, **changes: Any) -> Summary:
-    """Of the same run, in a later line, with a digest that comes first."""
+    """Return the same run in a later line, with a digest that comes first."""
     place = replace(each.place, number=each.place.number + 1)
     return replace(each, digest="sha256:0", signer=key, place=place, **changes)
 

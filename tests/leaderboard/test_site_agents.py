@@ -1,4 +1,4 @@
-"""The agents' page: runs of equal terms beside each other, and what papers tell marked as such."""
+"""The agents' page: runs of equal terms beside each other, and results from papers marked as such."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robust_kbench.leaderboard.site import agent_pages
 
 
 def ran(agent: str, seed: int, final_us: float = 40.0, **changes: Any) -> Summary:
-    """A search of three candidates, whose best takes so long in the final judging; eager takes 100 us."""
+    """Make a search of three candidates, whose best takes so long in the final judging; eager takes 100 us."""
     made = [node("a", speedup=1.5), node("b", speedup=0.0), node("c", speedup=2.5)]
     return summarise(
         evolved(made, agent=agent, seed=seed, final=[record("best", final_us), record("start", 90.0)], **changes)
@@ -34,7 +34,7 @@ def lines(figure: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def band(figure: dict[str, Any], name: str, x: float) -> tuple[float, float]:
-    """Where the band of that name lies at `x`."""
+    """Return the lower and the upper end of the band of that name at `x`."""
     (trace,) = (each for each in figure["data"] if "fill" in each and each["name"] == name)
     at = [y for where, y in zip(trace["x"], trace["y"], strict=True) if where == x]
     return min(at), max(at)

@@ -1,4 +1,4 @@
-"""What pages are put together from: figures, escapes, quantiles, cases, sources, rates."""
+"""Parts from which pages are put together: figures, escapes, quantiles, cases, sources, rates."""
 
 from __future__ import annotations
 

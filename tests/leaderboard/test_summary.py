@@ -1,4 +1,4 @@
-"""What is kept of a record, and what a store that somebody sent can do to those who read it."""
+"""Facts that are kept of a record, and the harm that a foreign store can do to its readers."""
 
 from __future__ import annotations
 

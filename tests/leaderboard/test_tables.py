@@ -1,4 +1,4 @@
-"""Records to rows, CSV and Markdown."""
+"""Conversion of records to rows, CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RANKED = {"tier": "full", "replay": False, "execution": "native", "handshake": "
 
 
 def timed(name: str, candidate: int, baseline: str = "eager", load: float = 0.0, **changes: Any) -> RunRecord:
-    """A rankable record whose candidate takes `candidate` ns and the baseline 100 000."""
+    """Make a rankable record whose candidate takes `candidate` ns and the baseline 100 000."""
     samples = {"candidate": [candidate] * 20, baseline: [100_000] * 20}
     one = Session(samples={key: encode_samples(values) for key, values in samples.items()}, foreign_load=load)
     timings = (Timing(axes={"rows": 1}, dtype="float32", sessions=(one,)),)
@@ -35,7 +35,7 @@ def timed(name: str, candidate: int, baseline: str = "eager", load: float = 0.0,
 
 
 def confirmed(*records: RunRecord) -> list[RunRecord]:
-    """Each of them twice, a minute apart."""
+    """Return each of them twice, a minute apart."""
     return [*records, *(each.model_copy(update={"started_at": "2026-01-02T03:05:05Z"}) for each in records)]
 
 
@@ -222,7 +222,7 @@ STEERING = "\x1b[2J\x1b]0;mine\x07\x9b1A\r\n\t\u202e\u2066\x85\u2028\x7f"
 
 
 def worded(text: str) -> list[RunRecord]:
-    """A failure and two passes, in which everything that can be worded is `text`."""
+    """Make a failure and two passes, in which everything that can be worded is `text`."""
     told: dict[str, Any] = dict.fromkeys(
         ("task", "submission", "author", "language", "abi", "track", "task_digest"), text
     )

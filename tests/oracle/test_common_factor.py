@@ -1,4 +1,4 @@
-"""What all elements of a scaled tensor are off by in common."""
+"""Error that all elements of a scaled tensor have in common."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def _from(digits: int) -> Answer:
 
 
 def _half_sums(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Term by term, in the halves that the factors are, or in bfloat16."""
+    """Sum term by term, in the halves that the factors are, or in bfloat16."""
     keep = a.dtype if a.dtype.itemsize == 2 else torch.bfloat16
     return multiplied(a, b, keep, step=1).to(a.dtype)
 
@@ -53,7 +53,7 @@ WIDE: Mapping[Precision, set[str]] = {
     "any_halfacc": {"float32", "tf32", "bfloat16", "half sums"},
     "fp8": {"float32", "tf32", "bfloat16", "e4m3"},
 }
-"""What a contract accepts in float32. In halves all but fp8 take them as they are."""
+"""Answers that a contract accepts in float32. All contracts but fp8 take halves as they are."""
 
 
 def _task(precision: Precision) -> LoadedTask:
@@ -80,7 +80,7 @@ def _case(
 
 
 def _passed(precision: Precision, dtype: FloatDType, answers: Mapping[str, Answer] = ANSWERS) -> set[str]:
-    """What is accepted in every case of a little suite: short sums tell rounded factors, long ones rounded sums."""
+    """List answers accepted in all cases of a little suite: short sums tell rounded factors, long ones rounded sums."""
     cases = [_case(dtype, k=2), _case(dtype), _case(dtype, k=512), _case(dtype, "uniform"), _case(dtype, "cancelling")]
     spec = _task(precision).spec
     cases += [_case(dtype, probe=probe) for probe in ("identity", "integers") if probes.applies(spec, probe)]

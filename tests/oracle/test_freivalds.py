@@ -52,7 +52,7 @@ def _inputs(dtype: str = "float32", *, seed: int = 1, **changes: Any) -> tuple[C
 
 
 def _standard(case: Case, inputs: Inputs, axis: str, dim: int, seed: int = 7) -> Freivalds:
-    """As the sampled standards make it, with the limits of the rule for the dtype alone."""
+    """Make a standard as the sampled standards do, with the limits of the rule for the dtype alone."""
     task, reference = make_task(**MATMUL), Reference(_task(PRODUCT))
     signs = random_signs(case.axes[axis], Draw(seed))
     expected = projections(task, reference, inputs, axis, signs)["c"]

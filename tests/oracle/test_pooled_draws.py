@@ -31,7 +31,7 @@ def case_of(rows: int, classes: int) -> Case:
 
 
 def without(mass: float, *, likeliest: bool = False) -> Sampler:
-    """A sampler that never draws the least likely classes, or the likeliest, that hold `mass`."""
+    """Return a sampler that never draws the least likely classes, or the likeliest, that hold `mass`."""
 
     def sample(logits: torch.Tensor, seed: int) -> torch.Tensor:
         ordered = logits.sort(-1, descending=likeliest)
@@ -48,7 +48,7 @@ def favoured(logits: torch.Tensor, seed: int) -> torch.Tensor:
 
 
 def pooled(sampler: Sampler, calls: int, rows: int, classes: int, scale: float = 1.0) -> tuple[str | None, int]:
-    """What is wrong, and after how many calls that was found."""
+    """Return the problem, or None, and the number of calls after which it was found."""
     pool = PooledDraws()
     for seed in range(calls):
         logits = logits_of(rows, classes, seed, scale)

@@ -42,7 +42,7 @@ def _task(precision: str = "ieee", variable: str = "float32", nonfinite: str = "
 
 
 def _standard(task: Task, exact: torch.Tensor, native: torch.Tensor | None = None, **case: Any) -> Standard:
-    """For outputs that PyTorch gets as right as its dtype allows."""
+    """Make the standard for outputs that PyTorch gets as right as its dtype allows."""
     dtype = getattr(torch, task.dtype_of(task.outputs["y"], task.dtypes[0]))
     made = make_case(axes={"rows": 16, "cols": 32}, dtype=task.dtypes[0], **case)
     answers = {"y": exact.to(dtype) if native is None else native}

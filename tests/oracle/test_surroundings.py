@@ -94,9 +94,9 @@ def reference(x, weight):
     ],
 )
 def test_pytorch_errs_as_it_does_on_the_layout_of_the_case(compare: str, layout: Layout, is_accepted: bool) -> None:
-    """It has other code for rows that do not follow each other; a kernel that calls it is right, too.
+    """PyTorch has other code for rows that do not follow each other, and a kernel that calls it is right, too.
 
-    In ulps that holds for every layout, as torch.compile has the same code for all of them.
+    In ulps this holds for every layout, as torch.compile has the same code for all of them.
     """
     outputs = {"y": {"shape": ["rows", "cols"], "compare": compare}}
     inputs = {"x": {"shape": ["rows", "cols"]}, "weight": {"shape": ["cols"]}}
@@ -145,7 +145,7 @@ def test_no_layout_makes_other_values_of_rows_that_differ(layout: Layout) -> Non
 
 
 def _condition(source: str, x: torch.Tensor) -> torch.Tensor:
-    """Per row of `x`: [rows, cols] -> y: [rows], or [rows, cols] where the op is elementwise."""
+    """Compute the condition per row of `x`: [rows, cols] -> y: [rows], or [rows, cols] where the op is elementwise."""
     task = load_made_task(source, outputs={"y": {"shape": ["rows"], "compare": "ulp"}})
     reference = Reference(task)
     inputs = Inputs({"x": x, "weight": torch.ones(x.shape[1])})

@@ -191,7 +191,7 @@ def test_a_value_beyond_the_range_of_half_precision_must_become_infinite(
 @pytest.mark.parametrize("is_row_by_row", [False, True])
 def test_what_is_flushed_to_zero_is_no_error(dtype: torch.dtype, is_row_by_row: bool) -> None:
     def is_accepted(exact: list[float]) -> bool:
-        """Whether zero may stand for each value below 1e-20."""
+        """Tell if zero may stand for each value below 1e-20."""
         due = torch.tensor([exact], dtype=torch.float64)
         answer = torch.where(due < 1e-20, 0.0, due).to(dtype)
         return judge(answer, due, None, reduction=1, is_row_by_row=is_row_by_row).is_accepted
@@ -220,7 +220,7 @@ def test_among_rows_that_differ_in_size_a_short_one_may_be_small_by_chance(
 
 
 EDGE = 65_520.0
-"""From here on values round to infinity in float16, whose largest number is 65504."""
+"""Smallest value that float16, whose largest number is 65504, rounds to infinity."""
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -29,7 +29,7 @@ every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 
 
 def _held(answer: torch.Tensor, exact: torch.Tensor) -> Judgement:
-    """To the limits of the dtype alone: PyTorch's answer is the exact one, rounded."""
+    """Judge by the limits of the dtype alone: PyTorch's answer is the exact one, rounded."""
     return Ulps(exact, exact.to(answer.dtype)).judge(answer)
 
 
@@ -241,7 +241,7 @@ def _gelu_by_erfc(x: torch.Tensor) -> torch.Tensor:
 
 
 def _silu_by_exp2(x: torch.Tensor) -> torch.Tensor:
-    """As GPUs compute an exponential: the product with log2(e) is rounded."""
+    """Compute silu with a GPU's exponential, for which the product with log2(e) is rounded."""
     return (x.float() / (1 + torch.exp2(x.float() * -LOG2_E))).to(x.dtype)
 
 

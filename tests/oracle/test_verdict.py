@@ -69,7 +69,7 @@ def test_what_pytorchs_luck_is_near_a_timed_call_serves_the_later_ones(
 def test_of_ulps_the_later_ones_of_timed_calls_look_at_no_neighbours(
     rows: int, role: str, fewer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor, of a large elementwise op, whether it is one."""
+    """Later calls do not test either if a large op is elementwise."""
     reference = Reference(ULPS)
     counted = Mock(wraps=reference.exact)
     monkeypatch.setattr(reference, "exact", counted)
@@ -86,7 +86,7 @@ def test_of_ulps_the_later_ones_of_timed_calls_look_at_no_neighbours(
 def test_what_pytorch_erred_by_in_ulps_near_a_timed_call_excuses_as_much_in_a_later_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its own answer to the later one is exact."""
+    """PyTorch's own answer to the later call is exact."""
     reference = Reference(ULPS)
     judge, native = Judge(ULPS.spec, reference), reference.native
     excused: list[str] = []
@@ -144,7 +144,7 @@ def _looks(
     *,
     is_baseline: bool = False,
 ) -> list[Look]:
-    """Where a right answer is looked at by a judge with a device, on which `there` comes out; the last one counts."""
+    """Judge a right answer with a device whose outcome is `there`; return the looks, the last of which counts."""
     looks: list[Look] = []
     look = Judge.look
 
@@ -222,7 +222,7 @@ def _pretend_that_inputs_are_on_a_device(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("task", [TASK, ULPS], ids=["rule", "ulp"])
 def test_on_a_device_pytorchs_own_errors_excuse_nothing(task: LoadedTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host's limits, with them, are at least as wide: so nothing else than there is accepted."""
+    """The host's limits, which include these errors, are at least as wide, so the device accepts nothing else."""
     inputs = make_inputs(task.spec, TIMED)
     reference = Reference(task)
     sloppy = {name: tensor * 1.25 for name, tensor in reference.native(inputs).items()}
@@ -312,7 +312,7 @@ def test_a_strict_look_wants_a_nan_where_it_spreads_to(number: float, status: st
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_what_holds_ulps_on_a_device_stays_there(dtype: str) -> None:
-    """A `meta` device stands for it: tensors of it and of the host do not mix."""
+    """A `meta` device stands for the real one: its tensors do not mix with the host's."""
     there = make_inputs(ULPS.spec, TIMED.model_copy(update={"dtype": dtype})).to("meta")
     reference = Reference(ULPS)
     expected = Judge(ULPS.spec, reference, "meta").expect(TIMED, there)
@@ -324,7 +324,7 @@ def test_what_holds_ulps_on_a_device_stays_there(dtype: str) -> None:
 def test_on_a_device_what_rounded_inputs_change_is_excused(
     roundings: int, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in exp(x) by way of exp2(x * log2(e)), which is what GPUs have an instruction for."""
+    """The change is that of exp(x) computed as exp2(x * log2(e)), for which GPUs have an instruction."""
     task = load_made_task("def reference(x, weight):\n    return (20 * x).exp()\n", outputs=ULPS_OUTPUTS)
     inputs = make_inputs(task.spec, TIMED)
     answer = 20 * inputs.tensors["x"].double() * (1 - roundings * 2.0**-24)
@@ -496,7 +496,7 @@ def test_the_short_cut_refuses_an_answer_that_lacks_an_output(missing: str) -> N
 
 
 class _Counting(Reference):
-    """Counts how often the float64 reference ran."""
+    """Reference that counts the runs of its float64 code."""
 
     runs = 0
 

@@ -1,11 +1,11 @@
-"""Whether the judge looks at answers on a device as it does on the host, for every task that it looks at there.
+"""Comparison of the judge's verdicts on a device and on the host, for every task that it judges on a device.
 
     python tests/perf/device_judging.py [--place cuda] [--seconds S] [TASK...]
 
 For each dtype and each distribution of timed calls a right answer (PyTorch's own, on the device) and a wrong one are
-judged in both places; a row is printed where the device accepts what the host refuses, where the host refuses PyTorch,
-or something is raised, and at last how often the device accepts right answers, and how long both took. Exit code 1 if
-the device has accepted too much or anything was raised.
+judged in both places. A row is printed where the device accepts an answer that the host refuses, where the host refuses
+PyTorch, or where something is raised. The last lines tell how often the device accepts right answers, and how long both
+took. Exit code 1 if the device has accepted too much or anything was raised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from robust_kbench.schema.task import TIMED_DISTRIBUTIONS
 
 @dataclass(frozen=True)
 class Looked:
-    """What came out of one case: statuses of the right and the wrong answer, and seconds that judging took."""
+    """Outcome of a case: statuses of the right and the wrong answer, and seconds that judging took."""
 
     case: Case
     here: tuple[str, str]
@@ -39,17 +39,17 @@ class Looked:
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is accepted there that is refused here."""
+        """True if nothing is accepted there that is refused here."""
         return all(there != "passed" or here == "passed" for here, there in zip(self.here, self.there, strict=True))
 
     @property
     def is_right(self) -> bool:
-        """Whether PyTorch's own answer, made on the device, passes here: if not, no baseline of it can be timed."""
+        """True if PyTorch's own answer, made on the device, passes here. If not, no baseline of it can be timed."""
         return self.here[0] == "passed"
 
 
 def cases_of(task: LoadedTask) -> Iterator[Case]:
-    """The timed binding that moves least, in every dtype and with every distribution of timed calls."""
+    """Yield the timed binding that moves least, in every dtype and with every distribution of timed calls."""
     bindings = task.spec.timed.get("cuda") or task.spec.timed["cpu"]
     axes = min(bindings, key=lambda binding: sum(binding.values()))
     for dtype in task.spec.dtypes:
@@ -75,7 +75,7 @@ def look(task: LoadedTask, case: Case, place: str) -> Looked:
 
 
 def spoilt(tensor: torch.Tensor) -> torch.Tensor:
-    """Nothing like it."""
+    """Return a tensor that is far from the given one."""
     return tensor * 1.25 + 1 if tensor.dtype.is_floating_point else tensor ^ 1
 
 

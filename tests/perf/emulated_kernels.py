@@ -1,4 +1,4 @@
-"""How long the emulator takes: build and run of every published CUDA kernel, plain and checked, beside PyTorch.
+"""Times of the emulator: build and run of every published CUDA kernel, plain and checked, beside PyTorch.
 
     python tests/perf/emulated_kernels.py [--json]
 
@@ -51,7 +51,7 @@ _TIMEOUT_S = 300.0
 
 @dataclass(frozen=True)
 class Row:
-    """One kernel; times in milliseconds, builds in seconds."""
+    """Times of one kernel: runs in milliseconds, builds in seconds."""
 
     kernel: str
     shape: str
@@ -104,7 +104,7 @@ def _milliseconds(function: Callable[[], object]) -> float:
 
 
 def kernels() -> Iterator[Path]:
-    """Every published CUDA kernel."""
+    """Yield the folder of every published CUDA kernel."""
     for folder in submission_folders(data_folder("baselines")):
         if _is_cuda(read_submission(folder)):
             yield folder
@@ -115,7 +115,7 @@ def _is_cuda(submission: Submission) -> bool:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table of all kernels."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--json", action="store_true")
     as_json = arguments.parse_args().json

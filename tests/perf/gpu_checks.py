@@ -1,4 +1,4 @@
-"""What the method assumes about a CUDA device: each check is a function that yields rows of a table."""
+"""Checks of the method's assumptions about a CUDA device: each is a function that yields rows of a table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def f(x, weight):
 
 
 def clock() -> Iterator[Row]:
-    """The judge's clock around an empty kernel, in three sessions of fresh workers."""
+    """Time an empty kernel by the judge's clock, in three sessions of fresh workers."""
     (task, source), axes = BINDINGS[2]
     with ExitStack() as stack:
         bench = Bench(stack)
@@ -64,7 +64,7 @@ def clock() -> Iterator[Row]:
 
 
 def equals() -> Iterator[Row]:
-    """An operator of PyTorch's against itself: how far sessions are from 1, in per cent, and what is said of them."""
+    """Compare an operator of PyTorch's with itself: sessions' distances from 1, in per cent, and their verdicts."""
     with ExitStack() as stack:
         bench = Bench(stack)
         for (task, source), axes in BINDINGS:
@@ -73,7 +73,7 @@ def equals() -> Iterator[Row]:
 
 
 def apart(results: Sequence[SessionResult]) -> Row:
-    """Times, and how far each session has equals apart: candidate and control against the baseline, two a session."""
+    """Return times, and how far each session has equals apart: candidate and control against the baseline."""
     pairs = [(result, name) for result in results for name in (CANDIDATE, CONTROL) if name in result.samples]
     logs = [_log_ratio(result, name) for result, name in pairs]
     return {
@@ -85,7 +85,7 @@ def apart(results: Sequence[SessionResult]) -> Row:
 
 
 def called(results: Sequence[SessionResult]) -> Row:
-    """Verdicts on equals, each from one session as tier quick has it: "faster" is a false alarm."""
+    """Count verdicts on equals, each from one session as tier quick has it: "faster" is a false alarm."""
     scores = [score for result in results for score in _scores(result)]
     told = [score.verdict for score in scores]
     counts = {f"{verdict}": told.count(verdict) for verdict in (Verdict.FASTER, Verdict.SLOWER)}
@@ -105,7 +105,7 @@ def _log_ratio(result: SessionResult, name: str) -> float:
 
 
 def planted() -> Iterator[Row]:
-    """A slow-down of 3 % that is planted in a copy of a kernel of 0.1 ms: is it found in one session?"""
+    """Plant a slow-down of 3 % in a copy of a kernel of 0.1 ms, and count the sessions that find it."""
     (task, _), axes = BINDINGS[2]
     cycles = 100 * _CYCLES_PER_US
     source = _SLEEPS.replace("CYCLES", str(cycles))
@@ -124,14 +124,14 @@ def planted() -> Iterator[Row]:
 
 
 def profiler() -> Iterator[Row]:
-    """Published kernels on their first timed binding: our time and CUPTI's, with and without a change of contexts."""
+    """Time published kernels on their first timed binding, by us and CUPTI, with and without a change of contexts."""
     with ExitStack() as stack:
         for each in gpu_trials.published(Bench(stack)):
             yield compare(each)
 
 
 def compare(each: gpu_trials.Published) -> Row:
-    """Our time over a profiler's, which may have seen nothing."""
+    """Return our time over a profiler's, which may have seen nothing."""
     if each.error:
         return {"kernel": each.name, "error": each.error}
     told: Row = {"kernel": each.name, "ours_us": each.ours_us}
@@ -141,7 +141,7 @@ def compare(each: gpu_trials.Published) -> Row:
 
 
 def power() -> Iterator[Row]:
-    """The same product draws more power when bits change."""
+    """Time one product on zeros and on random values: it draws more power when bits change."""
     size = 8192
     for name in ("zeros", "randn", "zeros", "randn"):
         make: Callable[..., torch.Tensor] = getattr(torch, name)

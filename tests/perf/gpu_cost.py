@@ -1,10 +1,10 @@
-"""What a verdict costs on a CUDA device, beside what KernelBench and the original robust-kbench take for theirs.
+"""Cost of a verdict on a CUDA device, beside those of KernelBench and of the original robust-kbench.
 
     python tests/perf/gpu_cost.py --out FILE [--kernelbench CHECKOUT] [--robust-kbench CHECKOUT] [--runs 3]
 
-Each row is a process of its own: the seconds of each run, their median, and the last line that it said. Of others'
-checkouts nothing is copied or changed. What they import beyond PyTorch for the sake of language models, or to name the
-GPU, and is not installed, is replaced by empty modules.
+Each row is a process of its own: the seconds of each run, their median, and the last line that it said. Nothing of
+others' checkouts is copied or changed. They import modules beyond PyTorch for the sake of language models, or to name
+the GPU; a module of these that is not installed is replaced by an empty one.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ print(eval_kernel_against_ref(
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> tuple[float, str]:
-    """Wall seconds of a process, and the last line that it said."""
+    """Return the wall seconds of a process, and the last line that it said."""
     started = time.monotonic()
     try:
         done = subprocess.run(
@@ -103,13 +103,13 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: Path) ->
 
 
 def ours(submission: str, tier: str, scratch: Path) -> list[str]:
-    """The command that judges one of our kernels."""
+    """Return the command that judges one of our kernels."""
     command = [sys.executable, "-m", "robust_kbench", "evaluate", str(ROOT / "baselines" / submission)]
     return [*command, "--device", "cuda", "--tier", tier, "--store", str(scratch / "records.jsonl")]
 
 
 def kernelbench(checkout: Path, scratch: Path) -> list[str]:
-    """KernelBench's own function, for its problem 36 of level 1, five correctness trials and a hundred timed ones."""
+    """Return the command of KernelBench's own function: problem 36 of level 1, 5 correctness and 100 timed trials."""
     (scratch / "judge.py").write_text(_KERNELBENCH)
     (scratch / "kernel.py").write_text(_KERNEL)
     problem = checkout / "KernelBench" / "level1" / "36_RMSNorm_.py"
@@ -118,13 +118,13 @@ def kernelbench(checkout: Path, scratch: Path) -> list[str]:
 
 
 def original(checkout: Path) -> list[str]:
-    """The command of the original robust-kbench for the RMS normalisation that it highlights."""
+    """Return the command of the original robust-kbench for the RMS normalisation that it highlights."""
     kernel = "highlighted/llama_rmsnorm/forward/kernel.cu"
     return [sys.executable, "run_kernel.py", "--task_dir", "tasks/llama_rmsnorm", "--cuda_code_path", kernel]
 
 
 def stand_ins(folder: Path) -> Path:
-    """Write empty modules for those that are not installed."""
+    """Write empty modules for modules that are not installed."""
     for name, source in _STAND_INS.items():
         if importlib.util.find_spec(name.split("/")[0].removesuffix(".py")) is None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,7 @@ def stand_ins(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Write the rows."""
+    """Run all commands, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--kernelbench", type=Path)

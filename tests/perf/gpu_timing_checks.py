@@ -1,9 +1,9 @@
-"""Is what the method assumes about a CUDA device true of this one? Five checks.
+"""Five checks of the method's assumptions about a CUDA device, on this one.
 
     python tests/perf/gpu_timing_checks.py --out DIR [--only NAME…]
 
-writes timing_checks.json and timing_checks.md, in less than ten minutes. Each check runs in a process of its own with a
-time limit: one that fails costs the others nothing, and its error is in the report.
+The script writes timing_checks.json and timing_checks.md, in less than ten minutes. Each check runs in a process of its
+own with a time limit: one that fails costs the others nothing, and its error is in the report.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ CHECKS: Mapping[str, tuple[str, int]] = {
     "power": ("a product of zeros and of random numbers", 30),
     "profiler": ("published kernels by our clock and by a profiler's", 230),
 }
-"""Name: what it is about, and its limit in seconds."""
+"""Checks by name: the subject, and the limit in seconds."""
 Row = dict[str, Any]
 
 
 def run_check(name: str, limit_s: int) -> dict[str, Any]:
-    """Rows of one check, or why there are none."""
+    """Return the rows of one check, or the reason why there are none."""
     started = time.monotonic()
     command = [sys.executable, str(HERE), "--run", name]
     try:
@@ -43,7 +43,7 @@ def run_check(name: str, limit_s: int) -> dict[str, Any]:
 
 
 def parse_rows(output: str, code: int, errors: str) -> dict[str, Any]:
-    """The rows that a check has printed, one JSON object a line; a check that fails has printed its first ones."""
+    """Parse the rows that a check has printed, one JSON object a line; a failed check has printed its first ones."""
     rows = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     if code == 0:
         return {"rows": rows}
@@ -52,7 +52,7 @@ def parse_rows(output: str, code: int, errors: str) -> dict[str, Any]:
 
 
 def markdown(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """All checks as tables."""
+    """Return all checks as tables in Markdown."""
     parts = ["# Timing checks\n"]
     for name, result in results.items():
         parts.append(f"## {name}: {CHECKS[name][0]} ({result['seconds']} s)\n")
@@ -64,7 +64,7 @@ def markdown(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Rows as a Markdown table; a column for every key, in the order of their first appearance."""
+    """Return rows as a Markdown table; a column for every key, in the order of their first appearance."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     lines = [columns, ["---"] * len(columns), *([_cell(row.get(key)) for key in columns] for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -78,7 +78,7 @@ def _cell(value: object) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns 1 if a check gave no answer."""
+    """Run the checks, and return 1 if a check gave no answer."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("."))
     parser.add_argument("--only", nargs="+", choices=list(CHECKS), default=list(CHECKS))

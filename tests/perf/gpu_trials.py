@@ -61,23 +61,23 @@ class Bench:
     """Workers on the device, as an evaluation has them."""
 
     def __init__(self, stack: ExitStack) -> None:
-        """`stack` closes it."""
+        """Start the pool of workers, which `stack` closes."""
         self.device = open_device("cuda")
         self._pool = stack.enter_context(WarmPool())
 
     def build(self, name: str, submission: Submission, task: LoadedTask, dtype: FloatDType) -> Contestant:
-        """One side of a comparison."""
+        """Build one side of a comparison."""
         return contestant.build(name, submission, task.spec, [dtype], self.device, self._pool.scratch())
 
     def eager(self, task: LoadedTask, dtype: FloatDType, name: str = EAGER) -> Contestant:
-        """Eager PyTorch, as evaluations compare with it."""
+        """Build eager PyTorch, as evaluations compare with it."""
         submission = next(each for each in baselines_for(task, "quick") if each.name == EAGER)
         return self.build(name, submission, task, dtype)
 
     def session(
         self, task: LoadedTask, case: Case, contestants: Sequence[Contestant], plan: Plan = PLAN
     ) -> SessionResult:
-        """One session of fresh workers. Raises KBenchError when the candidate fails."""
+        """Run one session of fresh workers. Raises KBenchError when the candidate fails."""
         spec = task.spec
         call_bytes = spot_checks.footprint(spec, case)
         with (
@@ -96,14 +96,14 @@ class Bench:
 
 
 def python(task: str, source: str, abi: str = "value") -> Submission:
-    """A submission of one file with the entry point `f`."""
+    """Return a submission of one file with the entry point `f`."""
     fields = {"task": task, "language": "python", "abi": abi, "entry_point": "kernel.py::f", "author": "x"}
     file = SubmissionFile.model_validate({**fields, "dtypes": ("float32",)})
     return Submission(name="kernel", file=file, sources={"kernel.py": source})
 
 
 def equals(bench: Bench, task_name: str, axes: dict[str, int], source: str) -> SessionResult:
-    """An operator against itself in another worker, and in a third."""
+    """Compare an operator with itself in another worker, and in a third."""
     task = load_task(task_name)
     case = Case(axes=axes, dtype="float32", seed=1, role="timed")
     submission = python(task_name, source)
@@ -112,7 +112,7 @@ def equals(bench: Bench, task_name: str, axes: dict[str, int], source: str) -> S
 
 
 def slower(bench: Bench, task_name: str, axes: dict[str, int], source: str, more: str) -> SessionResult:
-    """An operator with something planted behind it, against itself."""
+    """Compare an operator that has something planted behind it with the operator itself."""
     task = load_task(task_name)
     case = Case(axes=axes, dtype="float32", seed=1, role="timed")
     plain = bench.build(EAGER, python(task_name, source.replace("MORE", "0")), task, "float32")
@@ -131,7 +131,7 @@ class Published(NamedTuple):
 
 
 def published(bench: Bench) -> Iterator[Published]:
-    """Some twenty of the CUDA and Triton kernels in baselines/. One that is refused has an error in place of times."""
+    """Time some twenty CUDA and Triton kernels of baselines/. A refused kernel has an error in place of times."""
     folders = sorted(path for kind in ("cuda_*", "triton_*") for path in (ROOT / "baselines").glob(f"*/*/{kind}"))
     chosen: list[tuple[str, Submission, LoadedTask]] = []
     for folder in folders[:: max(1, len(folders) // _PUBLISHED)]:
@@ -171,13 +171,13 @@ class Neighbour:
             raise RuntimeError("the process beside the profiler has ended")
 
     def close(self) -> None:
-        """End it."""
+        """End the process, and with it the context."""
         self._process.kill()
         self._process.wait()
 
 
 def profiled_us(work: Callable[[], Any], before: Callable[[], None] = lambda: None) -> float:
-    """The time from a call's first start on the device to its last end, by CUPTI, on a cold cache; a median, in us.
+    """Return the time from a call's first start on the device to its last end in us, a median by CUPTI on a cold cache.
 
     `before` is called between the emptying of the cache and `work`. The device is kept busy while `work` is launched,
     so that its launches follow each other as closely as behind the judge's gate.
@@ -199,7 +199,7 @@ def profiled_us(work: Callable[[], Any], before: Callable[[], None] = lambda: No
 
 
 def _span_us(events: Iterable[Any]) -> float:
-    """Zero where the profiler has seen nothing of the call."""
+    """Return the span of a call's events in us; zero where the profiler has seen nothing of the call."""
     spans = [event.time_range for event in events if event.device_type.name == "CUDA" and _WAIT not in event.name]
     return max(span.end for span in spans) - min(span.start for span in spans) if spans else 0.0
 

@@ -1,10 +1,10 @@
-"""Whether speedups on the cpu device are the same while others are measured on other cores of the machine.
+"""Comparison of speedups on the cpu device with and without measurements on other cores of the machine.
 
     python tests/perf/neighbours.py [--jobs 8] SUBMISSION...
 
 Each submission is judged in float32 at tier full, first with `jobs` at once, each on cores of its own, then one by one
-on as many cores. A line for each timed shape and baseline: the speedup that a single run found alone, those that the
-runs beside others found, and how far their mean is from it.
+on as many cores. A line for each timed shape and baseline: the speedup that a single run found alone, the speedups that
+the runs beside others found, and the distance of their mean from it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from robust_kbench.registry import read_submission
 from robust_kbench.schema.record import CANDIDATE, CONTROL, RunRecord, decode_samples
 
 Key = tuple[str, str, str]
-"""Submission, timed shape, baseline."""
+"""A submission, a timed shape and a baseline."""
 
 
 def main() -> None:
-    """Judge, and print."""
+    """Judge the submissions both ways, and print the lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("submissions", nargs="+")
     parser.add_argument("--jobs", type=int, default=8)
@@ -63,7 +63,7 @@ def _judged(path: str) -> RunRecord:
 
 
 def _measured(record: RunRecord) -> Iterator[tuple[str, str, float]]:
-    """The geometric mean over sessions of their median speedups."""
+    """Yield each shape and baseline with the geometric mean over sessions of their median speedups."""
     for timing in record.timings:
         samples = [{name: decode_samples(text) for name, text in s.samples.items()} for s in timing.sessions]
         for baseline in set(samples[0]) - {CANDIDATE, CONTROL}:

@@ -1,4 +1,4 @@
-"""How far timing can be believed: equal kernels, planted slow-downs, and what the harness costs between calls.
+"""Reliability of timing: equal kernels, planted slow-downs, and the harness's cost between calls.
 
     python tests/perf/paired_timing.py                     the whole table, up to two hours on a quiet machine
     python tests/perf/paired_timing.py --comparisons 6 --trials 4
@@ -6,8 +6,8 @@
 
 Every comparison is one timed binding of an evaluation at tier full, by the code that evaluations use: candidate,
 baseline and control are workers of one binary. A slow-down is another entry point of it, which passes a larger number
-of iterations to the same loop. Beside it stands what other benchmarks do: all calls of one kernel, then all of the
-other, and Welch's test.
+of iterations to the same loop. Beside it stands the method of other benchmarks: all calls of one kernel, then all of
+the other, and Welch's test.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _SEQUENTIAL_CALLS = 50
 
 @dataclass(frozen=True)
 class Kernel:
-    """A duration, spent in a chain of multiplications or in memory."""
+    """A kernel of a given duration, spent in a chain of multiplications or in memory."""
 
     kind: str
     target_ms: float
@@ -105,13 +105,13 @@ class Kernel:
 
     @property
     def label(self) -> str:
-        """As the table names it."""
+        """Name of the kernel in the table."""
         return f"{self.kind} {self.target_ms:g} ms"
 
 
 @dataclass
 class Row:
-    """What one line of the table is computed from: log ratios, each with its interval."""
+    """Log ratios from which one line of the table is computed, each with its interval."""
 
     label: str
     truth: float = 0.0
@@ -121,12 +121,12 @@ class Row:
     verdicts: list[str] = field(default_factory=list)
     sessions: list[int] = field(default_factory=list)
     medians: list[tuple[float, ...]] = field(default_factory=list)
-    """Of each session's log ratios: what the intervals rest on."""
+    """Medians of each session's log ratios, on which the intervals rest."""
     repeated: int = 0
     seconds: float = 0.0
 
     def line(self) -> str:
-        """Shares in percent; errors against the truth."""
+        """Format the line: shares in percent, and errors against the truth."""
         count = len(self.estimates)
         errors = sorted(abs(x - self.truth) for x in self.estimates)
         covered = sum(low <= self.truth <= high for low, high in zip(self.lows, self.highs, strict=True))
@@ -146,14 +146,14 @@ HEAD = (
 
 
 class Bench:
-    """Compares entry points of one binary."""
+    """Bench that compares entry points of one binary."""
 
     def __init__(self, task: LoadedTask, pool: WarmPool, device: Device) -> None:
         self._task, self._pool, self._device = task, pool, device
         self._judge = Judge(task.spec, Reference(task))
 
     def build(self, kernel: Kernel, entry: str, name: str) -> Contestant:
-        """Always the same source, so that the code is the same byte for byte."""
+        """Build one entry point, always from the same source, so that the code is the same byte for byte."""
         file = SubmissionFile.model_validate(
             {"task": "perf/double", "language": "cpp", "abi": "c", "entry_point": f"kernel.cpp::{entry}"}
         )
@@ -162,7 +162,7 @@ class Bench:
         return contestant.build(name, submission, self._task.spec, ["float32"], self._device, self._pool.scratch())
 
     def build_python(self, source: str, abi: str, name: str) -> Contestant:
-        """A kernel of a few lines of PyTorch."""
+        """Build a kernel of a few lines of PyTorch."""
         file = SubmissionFile.model_validate(
             {"task": "perf/double", "language": "python", "abi": abi, "entry_point": "kernel.py::f"}
         )
@@ -170,18 +170,18 @@ class Bench:
         return contestant.build(name, submission, self._task.spec, ["float32"], self._device, self._pool.scratch())
 
     def case(self, kernel: Kernel) -> Case:
-        """The one timed binding."""
+        """Return the only timed binding of a kernel."""
         return Case(axes={"n": kernel.elements}, dtype="float32", seed=1, role="timed")
 
     def compare(self, kernel: Kernel, entry: str, count: int, truth: float, told: Callable[[str], None]) -> Row:
-        """`count` comparisons of `entry` against the even kernel."""
+        """Make `count` comparisons of `entry` against the even kernel."""
         row = Row(f"{kernel.label}, {entry}" if entry != "even" else kernel.label, truth)
         return self._fill(
             row, kernel, [self.build(kernel, entry, CANDIDATE), self.build(kernel, "even", "eager")], count, told
         )
 
     def compare_abis(self, kernel: Kernel, count: int, told: Callable[[str], None]) -> Row:
-        """`count` comparisons of an operator that writes to the judge's memory with one that returns its own."""
+        """Make `count` comparisons of an operator that writes to the judge's memory with one that returns its own."""
         row = Row(f"{kernel.label}, written against returned")
         sides = [self.build_python(_WRITES, "destination", CANDIDATE), self.build_python(_RETURNS, "value", "eager")]
         return self._fill(row, kernel, sides, count, told)
@@ -217,7 +217,7 @@ class Bench:
         return timing, any(session.foreign_load > MAX_FOREIGN_LOAD for session in timing.sessions)
 
     def sequential(self, kernel: Kernel, count: int, told: Callable[[str], None]) -> Row:
-        """The same by running first one side, then the other, as most benchmarks do."""
+        """Compare by running first one side, then the other, as most benchmarks do."""
         row = Row(f"{kernel.label}, one after the other")
         sides = [self.build(kernel, "even", name) for name in (CANDIDATE, "eager")]
         while len(row.estimates) < count:
@@ -243,7 +243,7 @@ class Bench:
     def session(
         self, kernel: Kernel, sides: Sequence[Contestant], kind: type[TimingSession], watch: Stopwatch | None = None
     ) -> SessionResult:
-        """One session of fresh workers."""
+        """Run one session of fresh workers."""
         case = self.case(kernel)
         arena = Arena(self._device.pool_bytes + case_footprint(self._task.spec, case))
         try:
@@ -256,7 +256,7 @@ class Bench:
             arena.close()
 
     def calibrated(self, kind: str, target_ms: float) -> Kernel:
-        """A kernel that takes about `target_ms` here."""
+        """Return a kernel that takes about `target_ms` here."""
         if kind == "compute":
             kernel = Kernel(kind, target_ms, _SMALL, 4_000_000)  # some 5 ms, so that the call itself hardly counts
             return replace(kernel, iterations=int(kernel.iterations * target_ms / self.median_ms(kernel)))
@@ -265,19 +265,19 @@ class Bench:
         return replace(kernel, elements=max(1 << 16, elements))
 
     def median_ms(self, kernel: Kernel, entry: str = "even") -> float:
-        """Of one session."""
+        """Return the median time of an entry point in one session, in ms."""
         sides = [self.build(kernel, entry, CANDIDATE), self.build(kernel, entry, "eager")]
         return exact.median(self.session(kernel, sides, TimingSession).samples[CANDIDATE]) / 1e6
 
     def own_share(self, kernel: Kernel) -> float:
-        """Of a call's time, what iterations account for: in sessions with a call of none beside it, the usual one."""
+        """Return the share of a call's time that iterations account for, in sessions with an empty call beside it."""
         sides = [self.build(kernel, "even", CANDIDATE), self.build(kernel, "empty", "eager")]
         found = [self.session(kernel, sides, TimingSession).samples for _ in range(_SHARE_SESSIONS)]
         return exact.median(1 - exact.median(each["eager"]) / exact.median(each[CANDIDATE]) for each in found)
 
 
 class Sequential(TimingSession):
-    """All calls of one side, then all of the other."""
+    """Session that makes all calls of one side, then all of the other."""
 
     def _take_samples(self, checks: object) -> None:
         for each in self._in_random_order():
@@ -288,7 +288,7 @@ class Sequential(TimingSession):
 
 
 class Shared(TimingSession):
-    """Tells which share of the time between the first and the last timed call was spent in kernels."""
+    """Session that tells which share of the time between the first and the last timed call was spent in kernels."""
 
     share = 0.0
 
@@ -301,7 +301,7 @@ class Shared(TimingSession):
 
 
 def shares(bench: Bench) -> list[tuple[float, float]]:
-    """Milliseconds of a kernel, and the share of time spent in it, values and judging taken off."""
+    """Return milliseconds of a kernel, and the share of time spent in it, values and judging taken off."""
     found = []
     for target_ms in (0.1, 1.0, 10.0):
         kernel = bench.calibrated("compute", target_ms)
@@ -312,7 +312,7 @@ def shares(bench: Bench) -> list[tuple[float, float]]:
 
 
 def main() -> None:
-    """Measure, and print Markdown."""
+    """Measure, and print the tables as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", default="all", choices=("all", "equal", "planted", "share"))
     parser.add_argument("--kind", default="both", choices=("compute", "memory", "both"), help="of equal kernels")

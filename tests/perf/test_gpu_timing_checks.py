@@ -1,4 +1,4 @@
-"""What the checks of a device's timing make of their numbers; the numbers themselves need a device."""
+"""Evaluation of the numbers that the checks of a device's timing give; the numbers themselves need a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What isolation costs an evaluation, by pytest-benchmark: run with `make perf`.
+"""Cost of isolation for an evaluation, by pytest-benchmark: run with `make perf`.
 
 The same kernel is judged on the same case with every layer of the sandbox, by ordinary processes, and in the judge's
 own process. The first less the last is the price of full isolation, building and starting included.

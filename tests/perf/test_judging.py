@@ -1,4 +1,4 @@
-"""What holding a 64 MiB float32 output to its standard costs beside `torch.allclose`: run with `make perf`."""
+"""Cost of holding a 64 MiB float32 output to its standard, beside `torch.allclose`: run with `make perf`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_judging_by_the_other_standards_takes_at_most_64_mib(
 
 
 def _measure(benchmark: Any, capsys: pytest.CaptureFixture[str], standard: Standard, answer: torch.Tensor) -> float:
-    """The peak of additional memory in MiB. Prints it with the time in units of allclose's, both taken in turns."""
+    """Return the peak of additional memory in MiB; print it with the time in units of allclose's, taken in turns."""
     other = answer.clone()
     Path("/proc/self/clear_refs").write_text("5")  # the peak is the present size from here on
     before = _peak_mib()
@@ -76,7 +76,7 @@ def _measure(benchmark: Any, capsys: pytest.CaptureFixture[str], standard: Stand
 
 
 def _seconds(function: Callable[[], object]) -> float:
-    """Processor time of the one thread that computes: what else the machine does matters less."""
+    """Return the processor time of the one thread that computes, which depends less on other work of the machine."""
     start = time.thread_time()
     function()
     return time.thread_time() - start

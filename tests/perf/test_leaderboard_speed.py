@@ -1,4 +1,4 @@
-"""What a board of 20,000 records costs on two cores: run with `make perf`. The store has about two gigabytes.
+"""Cost of a board of 20,000 records on two cores: run with `make perf`. The store has about two gigabytes.
 
 Records have as many samples, sessions and cases as real ones (see synthetic). Limits are those of the project: tables
 in 20 s, tables and pages in 120 s, below 2 GB of memory over all processes, the first row within a second of opening.
@@ -33,7 +33,7 @@ _EVERY_S = 0.25
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a command with all of its processes. `peak_bytes` counts memory that they share once."""
+    """Cost of a command with all of its processes. `peak_bytes` counts memory that they share once."""
 
     seconds: float
     peak_bytes: int
@@ -53,7 +53,7 @@ def site(store: Path) -> tuple[Path, Cost]:
 
 
 def leaderboard(store: Path, out: Path, *options: str, is_watched: bool = True) -> Cost:
-    """`kbench leaderboard` on two cores. To watch its memory takes a tenth of them: without, `peak_bytes` is 0."""
+    """Run `kbench leaderboard` on two cores. Watching memory takes a tenth of them: without it, `peak_bytes` is 0."""
     command = [sys.executable, "-m", "robust_kbench", "leaderboard", str(store), "--out", str(out), *options]
     cores = sorted(os.sched_getaffinity(0))[:CORES]
     started = time.perf_counter()
@@ -73,7 +73,7 @@ def _settle(cores: list[int]) -> None:
 
 
 class _Watch(threading.Thread):
-    """Looks again and again how much memory a process and its descendants have together."""
+    """Thread that looks again and again how much memory a process and its descendants have together."""
 
     def __init__(self, root: int) -> None:
         super().__init__(daemon=True)
@@ -98,7 +98,7 @@ def _below(process: int) -> Iterator[int]:
 
 
 def _share_of_memory(process: int) -> int:
-    """Proportional set size: a page that n processes have counts a n-th in each."""
+    """Return the proportional set size: a page that n processes have counts a n-th in each."""
     lines = _text(Path(f"/proc/{process}/smaps_rollup")).splitlines()
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
 
@@ -111,7 +111,7 @@ def _text(path: Path) -> str:
 
 
 def test_the_tables_of_twenty_thousand_records(benchmark: Any, store: Path) -> None:
-    """The quickest of three runs counts: what else a machine does only adds to one."""
+    """The quickest of three runs counts, because other work of the machine only adds to a run."""
     out, seconds = store.parent / "tables", list[float]()
     peak_bytes = leaderboard(store, out, "--no-pages").peak_bytes
 

@@ -1,4 +1,4 @@
-"""What the harness itself costs, by pytest-benchmark: run with `make perf`."""
+"""Cost of the harness itself, by pytest-benchmark: run with `make perf`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def loaded(pool: WarmPool, arena: Arena) -> Iterator[Worker]:
 
 
 def test_an_evaluation_at_tier_quick(benchmark: Benchmark, evaluator: Evaluator) -> None:
-    """Wall time of one verdict with everything warm; the harness's own share is printed beside it."""
+    """The wall time is that of one verdict with everything warm; the harness's own share is printed beside it."""
     submission = read_submission(CPP)
     record = benchmark(evaluator.evaluate, submission, tier="quick")
     benchmark.extra_info["harness_s"] = record.seconds.harness  # type: ignore[attr-defined]
@@ -62,7 +62,7 @@ def test_starting_and_ending_a_worker(benchmark: Benchmark, pool: WarmPool, aren
 
 
 def test_one_call_of_a_tiny_kernel(benchmark: Benchmark, loaded: Worker, arena: Arena) -> None:
-    """Everything around one call: layout, two stops, wake-up, clock, draining, comparing inputs, red zones."""
+    """The time is that of all around a call: layout, two stops, wake-up, clock, draining, input checks, red zones."""
     task = load_task("norm/rmsnorm").spec
     caller = Caller(task, arena, timeout_s=10)
     case = Case(axes={"rows": 1, "cols": 8}, dtype="float32", seed=1)
@@ -73,6 +73,6 @@ def test_one_call_of_a_tiny_kernel(benchmark: Benchmark, loaded: Worker, arena: 
 
 @pytest.mark.parametrize("verb", ["--help", "tasks"])
 def test_start_of_the_command_line(benchmark: Benchmark, verb: str) -> None:
-    """Whole process, to be below 0.3 s."""
+    """The whole process is to take less than 0.3 s."""
     command = [sys.executable, "-m", "robust_kbench", verb]
     benchmark(subprocess.run, command, capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""What a picture shows of a record."""
+"""Panels of a picture of a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NVIDIA's tools print, written to the documented formats; nothing here comes from a device."""
+"""Output of NVIDIA's tools, written to the documented formats; nothing here comes from a device."""
 
 from __future__ import annotations
 

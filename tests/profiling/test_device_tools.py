@@ -1,4 +1,4 @@
-"""What starts ncu and compute-sanitizer, tried without a device: programs of these names that print a sample."""
+"""Launchers of ncu and compute-sanitizer, tried without a device: programs of these names print a sample."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_tool_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> 
 
 
 def commands() -> Iterator[bytes]:
-    """Of all processes that there are."""
+    """Yield the command lines of all processes that there are."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             yield path.read_bytes()

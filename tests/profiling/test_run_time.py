@@ -84,7 +84,7 @@ def test_what_a_submission_does_instead_of_returning_becomes_a_note(run: Run, su
 
 
 def test_a_submission_cannot_forge_more_than_a_claim(run: Run, submit: Submit) -> None:
-    """It may replace the profiler in its own process; what comes back must still be a profile."""
+    """The submission may replace the profiler in its own process, but the answer must still be a profile."""
     forged = "from robust_kbench.worker import profiled\nprofiled._digest = lambda *a: {'operators': 'many'}"
     report = run(submit(python(RIGHT, before=forged)))
     assert report.operators == ()

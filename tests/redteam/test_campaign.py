@@ -1,4 +1,4 @@
-"""Which trials run beside each other, and which have the machine for themselves."""
+"""Trials that run beside each other, and trials that have the machine for themselves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def attack(name: str) -> Attack:
 
 @dataclass
 class Told:
-    """What trials come to in company; alone every attack is armed."""
+    """Outcome of a trial in company; alone every attack is armed."""
 
     defended: bool = False
     armed: bool = True

@@ -1,4 +1,4 @@
-"""The corpus is what it claims to be: large, over all classes, every attack with a twin and a reason to fail."""
+"""The corpus is as claimed: large, over all classes, and every attack has a twin and a reason to fail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HINTS = {
     "pytorch-fallback-wrap", "loss-analytical-expectation", "loss-partial-computation", "constant-output",
     "redundant-op-elimination",
 }  # fmt: skip
-"""The classes of hints of arXiv 2606.08960."""
+"""Classes of hints of arXiv 2606.08960."""
 
 
 def test_there_are_enough_of_them() -> None:
@@ -106,6 +106,6 @@ def test_a_malformed_specimen_is_refused_with_its_place(
     "attack", [each for each in ATTACKS if "import CudaCall" in each.path.read_text()], ids=lambda each: each.name
 )
 def test_attacks_on_calls_of_a_cuda_device_name_parts_that_they_have(attack: Attack) -> None:
-    """Without a device, nothing else shows that such an attack harms nobody any more."""
+    """Nothing else shows, on a machine without a device, that such an attack does no harm any more."""
     named = set(re.findall(r"\b(?:self|call)\.(_[a-z]\w*)", attack.path.read_text()))
     assert {name for name in named if re.search(rf"self\.{name}\b", inspect.getsource(cuda_calls))} == named

@@ -1,4 +1,4 @@
-"""A view of a line has what its record has, and there is one where there is a record."""
+"""A view of a line has the contents of its record, and exists if the record does."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINES = [
 
 
 def told(each: Any) -> Any:
-    """Fields and properties, as deep as they go; of bytes the text that stands for them."""
+    """Return fields and properties, as deep as they go; of bytes the text that stands for them."""
     if isinstance(each, BaseModel | msgspec.Struct):
         names = [*type(each).model_fields] if isinstance(each, BaseModel) else [*each.__struct_fields__]
         properties = [name for name, value in vars(type(each)).items() if isinstance(value, property)]
@@ -60,7 +60,7 @@ def test_what_is_told_of_a_view_covers_what_is_derived() -> None:
 
 
 def both(line: bytes) -> tuple[bool, bool]:
-    """Whether the model takes it, and whether the view does."""
+    """Tell if the model takes the line, and if the view does."""
     outcomes = []
     for read in (RunRecord.model_validate_json, READ):
         try:
@@ -101,7 +101,7 @@ _TEXTS = (
 
 
 def _put(path: tuple[Any, ...], text: str, *, beside: bool) -> bytes:
-    """`_DATA` with that in the place, or as an unknown key beside it."""
+    """Return `_DATA` with the text in that place, or as an unknown key beside it."""
     data = json.loads(json.dumps(_DATA))
     holder = data
     for key in path[:-1]:

@@ -1,4 +1,4 @@
-"""What is taken off the times of the judge's clock on a CUDA device."""
+"""Calibration of the judge's clock on a CUDA device, and the amount that is taken off its times."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from robust_kbench.timing.result import SessionResult
 
 US = 1_000
 SWITCHES_US, WORD_US, WALL_US = 290, 150, 40
-"""What the judge's clock shows of an empty call, besides its kernel, in each of the three ways."""
+"""Times that the judge's clock shows of an empty call besides its kernel, in each of the three ways."""
 LAUNCH_US = 2
-"""What two events show besides a kernel."""
+"""Time that two events show besides a kernel."""
 
 
 def calibrated(**changes: Any) -> Calibration:
-    """By calls of a trusted kernel of 100 us, whose writes make a change of contexts 5 us longer."""
+    """Calibrate by calls of a trusted kernel of 100 us, whose writes make a change of contexts 5 us longer."""
     around_us: dict[Way, int] = {"turn": SWITCHES_US, "word": WORD_US, "wall": WALL_US}
     facts: dict[str, Any] = {
         "empty": {way: [us * US + EMPTY_KERNEL_NS] * 3 for way, us in around_us.items()},
@@ -73,7 +73,7 @@ def test_the_wall_clock_tells_apart_what_a_usual_empty_call_exceeds_the_shortest
 
 @pytest.mark.parametrize(("way", "least_ns"), [("turn", EMPTY_KERNEL_NS), ("word", EMPTY_KERNEL_NS), ("wall", 20 * US)])
 def test_no_time_is_shorter_than_an_empty_kernel_or_what_the_wall_clock_tells_apart(way: Way, least_ns: int) -> None:
-    """A kernel was 1.6 million times as fast as PyTorch in samples that were shorter than any empty call."""
+    """Samples shorter than any empty call once made a kernel 1.6 million times as fast as PyTorch."""
     found = Calibration(empty={way: [400 * US, 420 * US, 460 * US]})
     result = SessionResult({"candidate": [390 * US, 800 * US]}, found, {"candidate": way, "eager": way})
     assert result.times("candidate") == [least_ns, 400 * US + EMPTY_KERNEL_NS]

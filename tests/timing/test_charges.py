@@ -1,4 +1,4 @@
-"""What a call is charged with, and which machine is too busy to rank on."""
+"""Charges on calls, and the load above which a machine is too busy to rank on."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def test_without_a_baseline_the_judges_clock_counts() -> None:
 
 
 USUAL_US = (100, 1_000)
-"""What the judge's own work before a call takes on a CUDA device: by the device's clock, and by the host's."""
+"""Times of the judge's own work before a call on a CUDA device: by the device's clock, and by the host's."""
 
 
 def _delayed(more_device_us: int, more_host_us: int, *, spread_us: int = 1) -> tuple[Peers, Observation]:
-    """Peers whose calls were usual, but for some spread, and a call of 500 us before which it took longer."""
+    """Make peers whose calls were usual, but for some spread, and a call of 500 us before which it took longer."""
     peers = Peers()
     for more_us in (0, 0, spread_us, 2 * spread_us, 2 * spread_us):
         peers.add(make_observation(clock="gate", delays_ns=tuple((usual + more_us) * 1_000 for usual in USUAL_US)))
@@ -58,7 +58,7 @@ def test_who_disturbs_the_calls_of_baselines_makes_no_delay_seem_usual() -> None
 
 
 def _expecting(usual_us: int, *, idle_us: tuple[int, int] = (100, 1_000)) -> Peers:
-    """Peers whose calls all had such delays on the device, longer ones than before there was any worker."""
+    """Make peers whose calls all had such delays on the device, longer ones than before there was any worker."""
     peers = Peers()
     peers.expect((idle_us[0] * 1_000, idle_us[1] * 1_000))
     for _ in range(20):
@@ -124,7 +124,7 @@ def test_where_a_calls_waiting_is_unknown_that_of_its_peer_is_no_excuse_for_the_
 
 
 def _charged_outside(*usual_us: int | None, outside_us: int | None) -> float:
-    """What a call of 200 us is charged with that used `outside_us` off the clock, after baselines that used others."""
+    """Return the charge in us on a call of 200 us that used `outside_us` off the clock, after baselines' other uses."""
     peers = Peers()
     for each in usual_us:
         peers.add(make_observation(elapsed_ns=100_000, outside=_used(each)))
@@ -132,7 +132,7 @@ def _charged_outside(*usual_us: int | None, outside_us: int | None) -> float:
 
 
 def test_what_a_first_call_needs_is_not_usual() -> None:
-    """Of a hundred calls the largest is what one in a hundred needs: a first one was, with 1 to 12 ms."""
+    """The largest of a hundred calls is the need of one in a hundred. It was a first call, with 1 to 12 ms."""
     charges = []
     for is_first in (False, True):
         peers = Peers()
@@ -173,7 +173,7 @@ BEFORE_OR_BEHIND = pytest.mark.parametrize("name", CALM)
 
 
 def _charged_among_calm_ones(**changed: Window | None) -> float:
-    """What a call of 200 us is charged with beyond these, in us, after baselines that varied little."""
+    """Return the charge on a call of 200 us beyond these, in us, after baselines that varied little."""
     peers = Peers()
     for more_ns in (-1_000, 0, 1_000):
         calm: Any = {name: replace(each, used_ns=(each.used_ns or 0) + more_ns) for name, each in CALM.items()}

@@ -1,4 +1,4 @@
-"""A session on a CUDA device: how calls end, which of them count, and what is taken off. The workers are made up."""
+"""A session on a CUDA device: ends of calls, calls that count, and the amount taken off. The workers are made up."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from robust_kbench.timing.session import TimingSession
 
 US = 1_000
 SHORT, LONG = 100 * US, 3_000 * US
-"""Kernels that end by the judge's turn, and by their own word."""
+"""Times of kernels that end by the judge's turn, and by their own word."""
 KERNELS = {"candidate": 80 * US, "eager": SHORT, "control": SHORT}
 AROUND_NS: Mapping[Way, int] = {"turn": 290 * US, "word": 293 * US, "wall": 40 * US}
-"""What the clock shows of a call besides its kernel, if that writes nothing."""
+"""Time that the clock shows of a call besides its kernel, if the kernel writes nothing."""
 MORE_NS: Mapping[Way, int] = {"turn": 5 * US, "word": 0, "wall": 0}
-"""And if it does."""
+"""Time that the clock shows on top of that, if the kernel writes."""
 HOST_NS, LAUNCH_NS = 30 * US, 2 * US
 USUAL_DELAYS_NS = (100 * US, 1_000 * US)
 PLAN = Plan(
@@ -57,7 +57,7 @@ Phase = Literal["nothing", "before", "sampling", "after"]
 
 
 class Device:
-    """What a session asks of a device."""
+    """Stand-in for a device, with the parts that a session asks for."""
 
     kind, copies_out, starts_at_once, spare_cores, judging_place = "cuda", True, 2, 0, "cpu"
     complaint, evict = "", None
@@ -66,7 +66,7 @@ class Device:
     phase: Phase = "before"
 
     def sweep(self) -> None:
-        """Done by the gate."""
+        """Do nothing, as the gate does this."""
 
     def watch(self) -> Callable[[], str]:
         self.phase = "sampling"
@@ -97,7 +97,7 @@ class Worker:
         self.steps.append("kill")
 
     def close(self) -> None:
-        """Nothing runs."""
+        """Close nothing, as there is nothing that runs."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,14 @@ class Contestant:
     abi: str = "value"
 
     def warm_up(self, *_: Any) -> None:
-        """Nothing to start."""
+        """Start nothing, as there is nothing to start."""
 
     def open(self, *_: Any) -> Worker:
         IDLE.append(subprocess.Popen(["sleep", "60"]))
         return Worker(self.name, self.kernel_ns, IDLE[-1].pid)
 
     def collect(self, *_: Any) -> None:
-        """It compiles nothing."""
+        """Collect nothing, as it compiles nothing."""
 
     def load(self, worker: Worker, *_: Any, heap_bytes: int, **__: Any) -> None:
         HEAPS.append(heap_bytes)
@@ -123,7 +123,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Asked:
-    """One call: whose, in which part of the session, and how. `number` counts those of each in sampling."""
+    """A call: its contestant, its part of the session, and its way. `number` counts a contestant's sampled calls."""
 
     name: str
     phase: Phase
@@ -135,7 +135,7 @@ class Asked:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it is no sample, and is believed."""
+        """True if the call is no sample, and is believed."""
         return self.is_empty or self.with_events
 
 
@@ -144,7 +144,7 @@ Tamper = Callable[[Asked, Observation], Observation]
 
 @dataclass
 class Caller:
-    """Answers calls as honest workers would; `tamper` changes what is seen."""
+    """Caller that answers as honest workers would; `tamper` changes the observations."""
 
     tamper: Tamper = lambda asked, seen: seen
     device: Device = field(default_factory=Device)
@@ -152,7 +152,7 @@ class Caller:
     given: list[tuple[str, Inputs]] = field(default_factory=list)
     idle_ns: tuple[int, int] = USUAL_DELAYS_NS
     constants_ns: Mapping[str, int] = field(default_factory=dict)
-    """Of workers whose context is not like others'."""
+    """Constants in ns of workers whose context is not like that of others."""
     workers: dict[str, Worker] = field(default_factory=dict)
 
     def usual_delays(self, *_: Any) -> Delays:
@@ -191,11 +191,11 @@ class Caller:
         return self.tamper(asked, seen)
 
     def sampled(self) -> list[Asked]:
-        """The calls of rounds that may count, and what lies between them."""
+        """List the calls of rounds that may count, and the calls between them."""
         return [each for each in self.asked if each.phase == "sampling"]
 
     def ways(self, phase: Phase = "sampling") -> dict[str, list[Way]]:
-        """How calls of each contestant that were no calibration have ended, one after the other."""
+        """Return the ways in which calls of each contestant, without calibrations, have ended, in order."""
         found: dict[str, list[Way]] = defaultdict(list)
         for each in self.asked:
             if each.phase == phase and not each.is_trusted:
@@ -218,7 +218,7 @@ def run(
     sessions: int = 1,
     **changes: Any,
 ) -> SessionResult:
-    """The last one of `sessions`, which have the same workers; its checks are drawn ahead by `threads`."""
+    """Run sessions with the same workers; return the last of `sessions`, whose checks are drawn ahead by `threads`."""
     contestants: Any = [Contestant(name, kernel_ns) for name, kernel_ns in kernels.items()]
     parts: Any = {"pool": None, "device": caller.device}
     arena = Arena(1 << 20)
@@ -250,18 +250,18 @@ def run(
 
 
 def ended(ways: dict[str, Way]) -> SessionResult:
-    """An earlier session in which calls have ended like this."""
+    """Return an earlier session in which calls have ended like this."""
     return SessionResult({}, ways=ways)
 
 
 def scored(result: SessionResult) -> dict[str, set[int]]:
-    """The different times that a record has of each contestant."""
+    """Return the different times that a record has of each contestant."""
     session = result.as_record(0)
     return {name: set(decode_samples(samples)) for name, samples in session.samples.items()}
 
 
 def counts(result: SessionResult) -> set[int]:
-    """How many samples contestants have: one number, if rounds count as a whole."""
+    """Return the numbers of samples of contestants: one number, if rounds count as a whole."""
     return {len(samples) for samples in result.samples.values()}
 
 
@@ -269,7 +269,7 @@ def counts(result: SessionResult) -> set[int]:
 
 
 def drifting(caller: Caller, more_ns: int, *phases: Phase, every: int = 1, stays: bool = False) -> Tamper:
-    """Trusted calls take longer by `more_ns` until the candidate is killed, or for good; or one look in `every`."""
+    """Make trusted calls longer by `more_ns` until the candidate is killed, or for good; or one look in `every`."""
     seen_so_far = 0
 
     def tamper(asked: Asked, seen: Observation) -> Observation:
@@ -348,7 +348,7 @@ def test_what_only_loaded_baselines_cause_is_not_the_candidates() -> None:
 def test_copies_in_half_of_the_rounds_are_found_whatever_the_candidate_has_calibrated_anew(
     is_long_before: bool,
 ) -> None:
-    """One that is long until samples count has the clock calibrated once more, while it leaves nothing behind."""
+    """A candidate that is long until samples count has the clock calibrated once more, and leaves nothing behind."""
     own = looks = 0
 
     def tamper(asked: Asked, seen: Observation) -> Observation:
@@ -366,7 +366,7 @@ def test_copies_in_half_of_the_rounds_are_found_whatever_the_candidate_has_calib
 
 
 def test_a_baseline_that_others_keep_from_being_looked_at_has_no_sample() -> None:
-    """Its watched pieces wait for a copy engine; the candidate is charged for that, and nobody else profits from it."""
+    """Its watched pieces wait for a copy engine; the candidate is charged for that, and no other contestant gains."""
     caller = Caller(changed("eager", 3, taking_excess_ns=900 * US))
     result = run(caller, dict.fromkeys(KERNELS, LONG))
     assert scored(result)["eager"] == {LONG}
@@ -500,7 +500,7 @@ def test_who_is_long_only_until_it_counts_ends_by_turn_and_has_no_sample_by_word
 
 
 def waiting(name: str, *numbers: int) -> Tamper:
-    """The host of `name` does not come back without the device; `numbers`: only in these calls that may count."""
+    """Keep the host of `name` from coming back without the device; `numbers`: only in these calls that may count."""
 
     def tamper(asked: Asked, seen: Observation) -> Observation:
         is_due = asked.name == name and (asked.phase == "sampling" and asked.number in numbers if numbers else True)
@@ -549,7 +549,7 @@ def test_rounds_in_which_a_host_waits_now_and_then_are_made_up_for() -> None:
 
 
 def changed(name: str, *numbers: int, **changes: Any) -> Tamper:
-    """Those calls of `name` that may count are seen otherwise."""
+    """Change the observations of the given calls of `name` that may count."""
 
     def tamper(asked: Asked, seen: Observation) -> Observation:
         is_due = asked.name == name and asked.phase == "sampling" and asked.number in numbers and not asked.is_trusted
@@ -593,7 +593,7 @@ def test_a_candidate_is_not_blamed_for_one_late_call_among_those_that_others_hel
 
 
 def held_up_by_others(asked: Asked, seen: Observation) -> Observation:
-    """While samples are taken, somebody has the device before each call of eager's, whoever is there."""
+    """Delay each call of eager's while samples are taken: another process has the device before it, in any company."""
     return replace(seen, **HELD_UP) if asked.name == "eager" and asked.phase == "sampling" else seen
 
 
@@ -632,7 +632,7 @@ def test_a_candidate_that_holds_up_the_judges_work_is_charged_with_it() -> None:
 
 
 def hogged(asked: Asked, seen: Observation) -> Observation:
-    """Somebody has the device before each call in which anything of a submission can run."""
+    """Delay each call in which anything of a submission can run: another process has the device before it."""
     return seen if asked.phase == "nothing" else replace(seen, delays_ns=(100 * US + 330 * US, 3_000 * US))
 
 
@@ -700,13 +700,13 @@ OUT_OF_MEMORY = "raised OutOfMemoryError: CUDA out of memory. Tried to allocate 
 
 
 def without_memory(asked: Asked, seen: Observation) -> Observation:
-    """From the fourth round on eager finds no memory."""
+    """Let eager find no memory from the fourth round on."""
     is_late = asked.name == "eager" and asked.phase == "sampling" and asked.number >= 3 and not asked.is_trusted
     return replace(seen, ending="raised", message=OUT_OF_MEMORY, outputs={}) if is_late else seen
 
 
 def judged_out_of_memory(asked: Asked, seen: Observation) -> Observation:
-    """In the fourth round the judge finds none."""
+    """Let the judge find no memory in the fourth round."""
     if asked.name == "eager" and asked.phase == "sampling" and asked.number == 3:
         raise torch.OutOfMemoryError(OUT_OF_MEMORY)
     return seen
@@ -714,7 +714,7 @@ def judged_out_of_memory(asked: Asked, seen: Observation) -> Observation:
 
 @dataclass
 class Memory:
-    """A device's. `holders`: names of those whose end gives it back."""
+    """Memory of a device. `holders`: names of the workers whose end gives it back."""
 
     monkeypatch: pytest.MonkeyPatch
     caller: Caller
@@ -839,7 +839,7 @@ def test_how_far_calls_on_equal_terms_lie_apart_goes_into_the_record() -> None:
 def test_a_reference_that_is_clearly_slower_than_the_operator_is_called_no_longer_at_tier_quick(
     reference_us: int, is_dropping: bool, is_timed: bool
 ) -> None:
-    """By the kernels' times: with the clock's constant 140 us are no quarter more than 100."""
+    """The kernels' times decide: with the clock's constant 140 us are no quarter more than 100."""
     caller, kernels = Caller(), {"candidate": 80 * US, "eager": SHORT, "reference": reference_us * US}
     result = run(caller, kernels, replace(PLAN, spares_reference=is_dropping))
     assert set(caller.ways()) == {"candidate", "eager", *(["reference"] if is_timed else [])}
@@ -928,7 +928,7 @@ def test_an_empty_kernel_is_measured_anew_in_another_baselines_worker() -> None:
 
 
 def test_what_an_earlier_session_knows_of_empty_kernels_bounds_what_is_taken_off() -> None:
-    """A candidate that lengthens calls of the trusted worker gains what the bound leaves, and no more."""
+    """A candidate that lengthens calls of the trusted worker gains only the amount that the bound leaves."""
 
     def tamper(asked: Asked, seen: Observation) -> Observation:
         lengthens = asked.name == "eager" and asked.has_tensors and not asked.is_empty

@@ -1,4 +1,4 @@
-"""A session against which only the worker's waking speaks is measured anew before anybody is refused."""
+"""Sessions with no evidence but the worker's waking are measured anew before a submission is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def seen_in_a_session(wake_ns: int, **changes: Any) -> list[Observation]:
 def measured_with(
     monkeypatch: pytest.MonkeyPatch, wakings: Sequence[int], tier: Tier = "quick", failure: str = ""
 ) -> tuple[Measured, int]:
-    """What comes of sessions whose workers wake up so late, one after the other, and how many of them were needed."""
+    """Measure with sessions whose workers wake up so late, one after the other; return the result and their number."""
     left, used = iter(wakings), list[int]()
 
     def session() -> SessionResult:

@@ -1,4 +1,4 @@
-"""Every item is looked at, and nothing tells when."""
+"""Dealing of looks: every item is looked at, and nothing tells when."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_further_sessions_begin_anew_and_a_repeated_one_looks_at_the_same() -> N
 
 @pytest.mark.usefixtures("exact")
 def test_what_one_session_looks_at_tells_nothing_of_the_others() -> None:
-    """One that looks at `a` looks at `b` as often as any other does."""
+    """A session that looks at `a` looks at `b` as often as any other does."""
     beside = Counter[bool]()
     for _ in range(400):
         deal = Deal(ITEMS, 2, 5, is_single=False)

@@ -1,4 +1,4 @@
-"""Others are at work: a session is measured again, after a while, and not for ever."""
+"""Load from others on the machine: a session is measured again, after a while, and not for ever."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from robust_kbench.timing.measure import Measured
 from robust_kbench.timing.result import SessionResult
 
 QUIET, LOUD = 0.01, 0.3
-"""What others use of a core."""
+"""Share of a core that others use."""
 
 
 def measured_with(
     monkeypatch: pytest.MonkeyPatch, loads: Sequence[float], tier: Tier = "full"
 ) -> tuple[Measured, list[float]]:
-    """What comes of sessions with these loads, and then quiet ones; and how long was waited, each time."""
+    """Measure with sessions of these loads, and then quiet ones; return the result and the length of each wait."""
     left, waits = iter(loads), list[float]()
 
     def session() -> SessionResult:

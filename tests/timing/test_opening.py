@@ -1,4 +1,4 @@
-"""Workers that open a device ahead of time, and those that several bindings share. Sessions and workers are made up."""
+"""Workers that open a device ahead of time, and workers that several bindings share. All of these are made up."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Arena:
 
 
 class Workers:
-    """Noted by the test, in the order of their making."""
+    """Workers that the test notes, in the order of their making."""
 
     made: list[Workers]
     fails: set[int]
@@ -238,7 +238,7 @@ def test_workers_that_cannot_open_are_left_to_the_session_that_needs_them(made: 
 def test_what_is_opened_ahead_is_given_back_at_once_when_memory_is_short(
     made: list[Workers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also while a baseline is being called, which dies by it; later turns open what they need."""
+    """Memory is also given back while a baseline is called, which dies by it. Later turns open workers as needed."""
     is_called, is_killed = threading.Event(), threading.Event()
 
     def prepare() -> None:
@@ -308,22 +308,22 @@ TIMES = {"candidate": "time_ns", "eager": "fastest_ns"}
 
 
 class TimingSession:
-    """Notes which workers it runs with; None are its own."""
+    """Stand-in for a session that notes which workers it runs with; None are its own."""
 
     log: list[tuple[str, int, object]]
     disturbed: set[tuple[str, int]]
     short_of_memory: dict[tuple[str, int], str] = {}
-    """What goes wrong once with a binding, in words."""
+    """Messages of failures by binding, each of which happens once."""
     so_far: Any = SimpleNamespace(seen=[], failure="")
     time_ns = fastest_ns = 50_000
     logs: Iterator[float] = itertools.repeat(0.0)
-    """The log ratio of each session in turn."""
+    """Log ratios of the sessions, in turn."""
 
     def __init__(self, task: Any, case: Any, *_: Any, **__: Any) -> None:
         self.case = case
 
     def look_at_the_idle_device(self) -> None:
-        """Nobody else is there."""
+        """Check that all workers of earlier sessions are closed."""
         assert all(workers.is_closed for _, _, workers in TimingSession.log if isinstance(workers, Workers))
 
     checked_bytes = 0

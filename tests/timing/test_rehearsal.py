@@ -48,7 +48,7 @@ def test_a_rehearsal_calls_the_reference_with_zeros_of_the_timed_shapes(name: st
 
 
 def test_what_is_compiled_for_zeros_serves_tensors_that_lie_in_one_memory() -> None:
-    """As the judge's do, at other offsets in each call. The first shape says nothing: its offsets count as fixed."""
+    """The judge's tensors lie so, at other offsets in each call. The first shape's offsets count as fixed."""
     compiled = list[int]()
 
     def backend(graph: Any, inputs: Any) -> Any:

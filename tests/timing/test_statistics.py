@@ -191,7 +191,7 @@ def test_the_geometric_mean_over_cases_takes_the_middle_of_each() -> None:
 
 
 def test_sessions_are_the_replicate_of_the_geometric_mean() -> None:
-    """What one session gains in one case and loses in another is no uncertainty of their mean."""
+    """A gain of one session in one case and its loss in another are no uncertainty of their mean."""
     rising = [[0.1 * number] * 9 for number in range(5)]
     falling = rising[::-1]
     together, apart = geometric_mean([rising, falling]), geometric_mean([rising, rising])
@@ -228,7 +228,7 @@ ROWS = st.lists(VALUES, min_size=1, max_size=12)
 def test_rows_that_are_ordered_at_once_have_the_medians_and_bounds_of_each(
     rows: list[list[float]], padding: int
 ) -> None:
-    """Whether they are of like length, padded, or too uneven for that."""
+    """The rows are of like length, padded, or too uneven for that."""
     counts = [len(row) for row in rows]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(statistics, "_MOST_PADDING", padding)

@@ -26,7 +26,7 @@ def descriptor() -> Iterator[int]:
 
 
 def dirty_bytes(address: int) -> int:
-    """Of the mapping at `address`, as the processor's page tables have it."""
+    """Return the dirty bytes of the mapping at `address`, as the processor's page tables have it."""
     lines = iter(Path("/proc/self/smaps").read_text().splitlines())
     start = next(line for line in lines if line.startswith(f"{address:x}-"))
     assert "kbench" in start or "test-arena" in start

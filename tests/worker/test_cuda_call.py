@@ -1,4 +1,4 @@
-"""What a worker does in a call on a CUDA device; the stand-in has the memory of the host and does all at once."""
+"""A worker's part in a call on a CUDA device; the stand-in has the memory of the host and does all at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Event:
 
 
 class StandIn:
-    """Writes down what it is asked for, in order. `now_ms` moves when a kernel says so."""
+    """Stand-in for the device that writes down its requests, in order. `now_ms` moves when a kernel says so."""
 
     def __init__(self) -> None:
         self.log: list[Any] = []
@@ -74,7 +74,7 @@ class StandIn:
 
 
 class Memory(arguments.Arena):
-    """The judge's memory, of the host."""
+    """Memory of the judge, on the host."""
 
     def __init__(self, arena: JudgesArena, log: list[Any]) -> None:
         super().__init__(arena.lend(), arena.size_bytes)
@@ -140,13 +140,13 @@ class Call:
         return self.call.launch(logged)
 
     def claim(self, kernel: Callable[..., Any]) -> dict[str, Any]:
-        """What is said of the only result of `kernel`."""
+        """Return the worker's claim about the only result of `kernel`."""
         (claim,) = self.launch(kernel)["outputs"]
         found: dict[str, Any] = claim
         return found
 
     def result(self) -> torch.Tensor:
-        """What lies in the judge's slot of the output."""
+        """Return the contents of the judge's slot of the output."""
         return self.arena.bytes_of(self.output).view(torch.float32).reshape(4, 8)
 
     def is_poisoned(self) -> bool:

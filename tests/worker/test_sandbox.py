@@ -1,4 +1,4 @@
-"""What a worker may not do to the machine that it runs on, and what beside that it may."""
+"""Things that a worker may not do to the machine that it runs on, and things that it may."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for kind in (stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFREG):
 
 
 def end(evaluator: Evaluator, submit: Submit, attempt: str) -> tuple[str, str]:
-    """How a kernel ends that computes what is right after `attempt`."""
+    """Run a kernel that computes the right answer after `attempt`; return its status and reason."""
     before = "import resource, socket, stat"
     record = evaluator.evaluate(submit(python(f"{attempt}\nreturn {ANSWER}", before)), tier="quick", seed=1, case=0)
     return record.status.value, record.reason

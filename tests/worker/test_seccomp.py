@@ -56,7 +56,7 @@ def _on_x86_64(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(program: list[Instruction], number: int, *arguments: int, arch: int = X86_64) -> str | int:
-    """What the kernel would do with the call: "allow", or the error it gives."""
+    """Return the kernel's decision on the call: "allow", or the error that it gives."""
     words = {0: number, 4: arch}
     for place, value in enumerate(arguments):
         words |= {16 + 8 * place: value & 0xFFFFFFFF, 20 + 8 * place: value >> 32}

@@ -1,4 +1,4 @@
-"""What a worker makes of a request with a `use`: several calls, PyTorch's modes, another thread."""
+"""A worker's handling of a request with a `use`: several calls, PyTorch's modes, another thread."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Memory:
         self.arena = arguments.Arena(self.judges.lend(), self.judges.size_bytes)
 
     def request(self, **use: Any) -> dict[str, Any]:
-        """Three calls: on the first set, the second one, the first one."""
+        """Return a request for three calls: on the first set, the second one, the first one."""
         scalar = {"scalar": "float64"}
         return {
             "inputs": [self.inputs[0].describe(), scalar, self.inputs[1].describe(), scalar],
@@ -39,7 +39,7 @@ class Memory:
         }
 
     def output(self, number: int) -> list[float]:
-        """What lies there now."""
+        """Return the present contents of an output."""
         return self.judges.bytes_of(self.outputs[number]).view(torch.float32).tolist()
 
 

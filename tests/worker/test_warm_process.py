@@ -1,4 +1,4 @@
-"""What the warm process has done already, no worker has to do again."""
+"""Work that the warm process has done already, and that no worker has to do again."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def fast_intrinsics(x: Tensor) -> Tensor:
 
 
 def _square_root(value: Fraction, bits: int = 200) -> Fraction:
-    """To 200 bits: far more than any rounding looks at, unless the root is exact, which it then also is."""
+    """Compute a root to 200 bits: no rounding looks at more, unless the root is exact; the result then is, too."""
     scale = 1 << bits
     root = math.isqrt(value.numerator * value.denominator * scale * scale)
     exact = root * root == value.numerator * value.denominator * scale * scale
@@ -113,7 +113,7 @@ _TO_INTEGERS = torch.tensor(
 
 
 def _to_int(x: Tensor, bits: int, *, signed: bool = True, nan: int = 0) -> Tensor:
-    """What is out of range saturates, as PTX's cvt does."""
+    """Convert to integers of `bits` bits; values out of range saturate, as in PTX's cvt."""
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     values = [nan if math.isnan(v) else high if v >= high else low if v <= low else int(v) for v in x.tolist()]
     wrapped = [value - (1 << bits) if value >= 1 << (bits - 1) else value for value in values]
@@ -180,7 +180,7 @@ def special_values(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
 
 
 def _smaller(x: Tensor, y: Tensor) -> Tensor:
-    """The number where the other is NaN; -0 below +0."""
+    """Return the smaller one, or the number where the other is NaN; -0 is below +0."""
     smaller = torch.where(x.isnan(), y, torch.where(y.isnan(), x, torch.minimum(x, y)))
     zeros = (x == 0) & (y == 0)
     return torch.where(zeros & (x.signbit() | y.signbit()), -torch.zeros_like(x), smaller)

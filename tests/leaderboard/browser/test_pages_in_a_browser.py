@@ -43,14 +43,14 @@ _WAIT_MS = 20_000
 
 @dataclass
 class Seen:
-    """What a page did while it was open."""
+    """Requests, complaints and dialogs of a page while it was open."""
 
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
 
     def outside(self, folder: Path) -> list[str]:
-        """Requests for anything but files of the board. Data that a page holds itself are no requests."""
+        """List requests for anything but files of the board. Data that a page holds itself are no requests."""
         return [address for address in self.requests if not _is_inside(address, folder)]
 
 
@@ -75,7 +75,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def opened(browser: Browser, path: Path, size: ViewportSize = DESK, **options: Any) -> Iterator[tuple[Page, Seen]]:
-    """A page in a window of its own, and what it does."""
+    """Open a page in a window of its own; yield it with its requests, complaints and dialogs."""
     context = browser.new_context(viewport=size, reduced_motion="reduce", **options)
     try:
         page, seen = context.new_page(), Seen()
@@ -105,7 +105,7 @@ def _listen(page: Page, seen: Seen) -> None:
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A board of 240 records of three tasks, with sources, agents, the red team and a line that is broken."""
+    """Make a board of 240 records of three tasks, with sources, agents, the red team and a line that is broken."""
     folder = tmp_path_factory.mktemp("honest")
     synthetic.write_store(folder / "results.jsonl", 240, tasks=["norm/rmsnorm", "activation/softmax", "matmul/matmul"])
     kernel = data_folder("baselines") / "norm" / "rmsnorm" / "cpp_simd"
@@ -127,7 +127,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def nasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A board of hostile things alone."""
+    """Make a board of hostile things alone."""
     folder = tmp_path_factory.mktemp("nasty")
     stores = hostile.write_stores(folder / "stores")
     write_runs(folder / "runs", "".join(hostile.TEXTS.values()))
@@ -138,7 +138,7 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def draw_all(page: Page) -> int:
-    """Bring every chart into view, and wait until all are drawn; returns how many there are."""
+    """Bring every chart into view, and wait until all are drawn; return their number."""
     page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     charts = page.locator("[data-figure]")
     for number in range(charts.count()):
@@ -198,7 +198,7 @@ def test_every_axis_of_numbers_says_what_they_are(honest: Path, kind: str) -> No
 
 
 def column(page: Page, key: str) -> list[str]:
-    """The texts of a column of the ranking, from the top."""
+    """Return the texts of a column of the ranking, from the top."""
     cells = page.locator(f"#ranking tbody td[data-label='{key}']")
     return [text.strip() for text in cells.all_inner_texts()]
 
@@ -251,7 +251,7 @@ def test_the_table_of_a_task_sorts_in_place(browser: Browser, honest: Path, sort
 
 
 def medians(table: Locator) -> list[str]:
-    """From the top."""
+    """Return the medians of a table, from the top."""
     values: list[str] = table.evaluate(
         "(table) => { const at = table.querySelector('th[data-sort=median]').cellIndex;"
         " return [...table.tBodies[0].rows].map((row) => row.cells[at].dataset.value); }"
@@ -410,7 +410,7 @@ _CONTRASTS = """(least) => {
 
 
 def all_pages(out: Path, step: int) -> list[Path]:
-    """Of submissions, of which there are many, every so many."""
+    """List all pages, but of the many submissions only every `step`-th."""
     submissions = sorted((out / paths.SUBMISSIONS).glob("*.html"))
     others = [*sorted(out.glob("*.html")), *sorted((out / paths.TASKS).glob("*.html"))]
     return [*others, *submissions[::step]]
