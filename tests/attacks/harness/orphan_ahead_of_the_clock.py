@@ -3,7 +3,7 @@ before the clock starts.
 
 catalogue: [H23, T16, T30]
 aim: time
-stopped_by: [clocks, circumstances]
+stopped_by: [clocks, circumstances, pages]
 twin: plain
 """
 
