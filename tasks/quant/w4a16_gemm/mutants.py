@@ -96,8 +96,8 @@ def smaller_groups(x: torch.Tensor, packed: torch.Tensor, scale: torch.Tensor, z
 def scale_of_the_next_row(
     x: torch.Tensor, packed: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor
 ) -> torch.Tensor:
-    """Each row has the scales of the next, a single one half of its own."""
-    return in_float32(x, packed, scale.roll(-1, 0) if len(scale) > 1 else scale / 2, zero)
+    """Each row has the scales of the next."""
+    return in_float32(x, packed, scale.roll(-1, 0), zero)
 
 
 def tail_lost(x: torch.Tensor, packed: torch.Tensor, scale: torch.Tensor, zero: torch.Tensor) -> torch.Tensor:
