@@ -22,12 +22,13 @@ from robust_kbench.oracle.judgement import Judgement
 from robust_kbench.oracle.reference import Reference
 from robust_kbench.oracle.slices import inputs_at, output_dimension
 from robust_kbench.oracle.surroundings import scattered
-from robust_kbench.oracle.ulps import SLACK, unit_at
+from robust_kbench.oracle.ulps import unit_at
 from robust_kbench.schema.task import Task
 
 MOST_ELEMENTS = 16
 """An answer with more wrong elements is not one of bad luck."""
 _COPIES = 32
+_SLACK = 3.0  # honest variants of activation/geglu came to 2.03 times PyTorch's worst error in the copies
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class SecondLook:
     def judge(self, name: str, inputs: Inputs, answer: torch.Tensor, wrong: torch.Tensor) -> Judgement | None:
         """The judgement of the worst of few `wrong` elements of output `name`, in ulps; None where there are too many.
 
-        An element may be off by twice what PyTorch is off by there, at worst, among copies of the inputs. Where the
-        exact result of a copy is larger than the element's own, its error counts for less, in proportion.
+        An element may be off by three times what PyTorch is off by there, at worst, among copies of the inputs. Where
+        the exact result of a copy is larger than the element's own, its error counts for less, in proportion.
         """
         places = wrong.nonzero()
         if not 0 < len(places) <= MOST_ELEMENTS:
@@ -58,7 +59,7 @@ class SecondLook:
         here = tuple(places.T)
         exact = self.reference.exact(part)[name][here]
         worst = self._worst_errors(name, part, here, exact)
-        error, limit = (found - exact).abs(), SLACK * worst
+        error, limit = (found - exact).abs(), _SLACK * worst
         number = int((error / limit).nan_to_num(torch.inf).argmax())
         if not float(limit[number]):
             return None

@@ -47,7 +47,7 @@ def answered(quanta: float, elements: int = 1) -> tuple[Judge, Observation, Inpu
     return judge, Observation(case, "returned", outputs={"y": answer}), Inputs({"gate": gate, "up": up})
 
 
-@pytest.mark.parametrize("quanta", [0.8, -0.8])
+@pytest.mark.parametrize("quanta", [0.8, -0.8, 2.2])
 def test_an_element_may_be_off_by_what_pytorch_is_off_by_next_to_it(quanta: float) -> None:
     judge, seen, inputs = answered(quanta)
     found = judge.verdict(seen, inputs).result
