@@ -13,8 +13,8 @@ from robust_kbench.cases import layouts
 from robust_kbench.cases.values import Inputs
 from robust_kbench.emulation import Mode
 from robust_kbench.errors import WorkerCrashed, WorkerTimedOut
-from robust_kbench.isolation import schedule
-from robust_kbench.isolation.arena import POISON, Slot, Slots, footprint, read_memory, span_of
+from robust_kbench.isolation import processes, schedule
+from robust_kbench.isolation.arena import PAGE_BYTES, POISON, Slot, Slots, footprint, read_memory, span_of
 from robust_kbench.isolation.process import Reply, Worker
 from robust_kbench.isolation.protocol import Claim, Raised, Returned
 from robust_kbench.isolation.resident import PAGE_NS, Found, look, spoil
@@ -44,6 +44,8 @@ class _Began:
     rehearsal: schedule.Turn = field(default_factory=schedule.Turn)
     turn: schedule.Turn = field(default_factory=schedule.Turn)
     handing_ns: int = 0
+    private_bytes: int = 0
+    """Memory of the worker's own just before the clock starts."""
 
 
 class Placing:
@@ -165,6 +167,7 @@ class Caller(Placing):
             else:
                 evict(slots)
             began.turn = schedule.look(worker.pid, worker.tree())
+            began.private_bytes = processes.private_bytes(worker.pid)
 
         described = self._described(placed, use)
         request: dict[str, object] = {
@@ -178,7 +181,7 @@ class Caller(Placing):
             reply = worker.call(request, *stages, scalars=scalars, copy_out=self._copy_out, timeout_s=self._timeout_s)
             returned = time.perf_counter_ns()
             after = schedule.look(worker.pid, worker.tree())
-            seen = self._observe(worker, abi, case, reply, placed, outputs, use)
+            seen = self._observe(worker, abi, case, reply, placed, outputs, began, use)
             worker.check_parked()  # what was read was there when it was stopped
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
@@ -237,6 +240,7 @@ class Caller(Placing):
         reply: Reply,
         placed: dict[str, Placed],
         outputs: dict[str, Slot],
+        began: _Began,
         use: Use,
     ) -> Observation:
         answer = reply.answer
@@ -253,7 +257,8 @@ class Caller(Placing):
         if abi in ("value", "torch"):
             claims = dict(zip(outputs, answer.outputs, strict=False))
             inputs = [item.slot for item in placed.values()]
-            returned, missing = self._fetch(worker, answer, outputs, inputs, problems, place)
+            grown_bytes = processes.private_bytes(worker.pid) - began.private_bytes
+            returned, missing = self._fetch(worker, answer, outputs, inputs, grown_bytes, problems, place)
         else:
             returned = {name: self._copy(slot, place) for name, slot in outputs.items()}
         slots = {name: item.slot for name, item in placed.items()} | outputs
@@ -283,24 +288,27 @@ class Caller(Placing):
         answer: Returned,
         slots: dict[str, Slot],
         inputs: Sequence[Slot],
+        grown_bytes: int,
         problems: list[str],
         place: str,
     ) -> tuple[dict[str, torch.Tensor], int]:
         """Copy the kernel's results out of the stopped worker, after checking every claim against the contract.
 
-        `inputs`: slots that the kernel may hand back as they are. Returns also the number of pages that were not there.
+        `inputs`: slots that the kernel may hand back as they are. `grown_bytes`: growth of the worker's own memory in
+        the call. Returns also the number of pages to charge: not there yet, or made before the call for this result.
         """
         if len(answer.outputs) != len(slots):
             problems.append(f"returned {len(answer.outputs)} values, expected {len(slots)}: {', '.join(slots)}")
             return {}, 0
-        found, missing, due = {}, 0, []
+        found, missing, new, due = {}, 0, 0, []
         for (name, slot), claim in zip(slots.items(), answer.outputs, strict=True):
             pages = Found()
             problem = contradiction(claim, slot, "cpu", is_dense=self._task.outputs[name_of(name)].dense)
             if problem is None and not self._copy_out:
                 try:
-                    pages = look(worker.pid, claim.pointer or 0, slot, _used_stride(claim), inputs, self._arena.file)
-                    problem, missing = pages.problem, missing + pages.missing
+                    place_of = claim.pointer or 0, slot, _used_stride(claim)
+                    pages = look(worker.pid, *place_of, inputs, self._arena.file, worker.used)
+                    problem, missing, new = pages.problem, missing + pages.missing, new + pages.new
                 except OSError as error:  # it may have died meanwhile
                     problem = f"its memory cannot be read: {error}"
             if problem:
@@ -318,7 +326,7 @@ class Caller(Placing):
                     spoil(worker.pid, claim.pointer or 0, slot, _used_stride(claim))
             except OSError as error:
                 problems.append(f"{name}: its memory is not its caller's to change: {error}")
-        return found, missing
+        return found, missing + max(0, new - max(0, grown_bytes) // PAGE_BYTES)
 
 
 def contradiction(claim: Claim, slot: Slot, device: DeviceKind, *, is_dense: bool) -> str | None:

@@ -22,6 +22,7 @@ from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
 from robust_kbench.hostile_folders import discard, holds_more
 from robust_kbench.isolation import processes, schedule
 from robust_kbench.isolation.protocol import Answer, Loaded, Raised, Returned, parse_answer
+from robust_kbench.isolation.resident import Used
 from robust_kbench.worker import wire
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ _SPINNING_S, _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 20e-6, 0.004  # where
 _PATROL_S, _SLOW_PATROL_S = 0.05, 0.25
 _STOP_TIMEOUT_S = 2.0
 COMPILING_S = 60.0
-"""Further seconds that a call may take whose worker has started processes, such as a compiler."""
+"""Further seconds that a call may take whose worker has started processes, such as a compiler, or has them work."""
+_LEAST_HELP_S = 0.02  # processor time of children that have ended is known to a tick of 10 ms
 _OPENING = threading.Semaphore(2)
 """Limit of workers that open a device at once.
 
@@ -110,6 +112,8 @@ class Worker:
         self.arena = arena
         """Memory of the judge's that the worker maps."""
         self._spin, self._is_gone, self._is_closed = True, False, False
+        self.used = Used()
+        """Pages on which results of calls have lain."""
         self.is_surely_gone = True
         """False where its end took so long that something of it may still be there."""
         self._ending = threading.RLock()  # one thread may kill what another one has called, and closes
@@ -117,6 +121,7 @@ class Worker:
         self._patrolled = 0.0
         self._stopped: list[int] = []
         self._stopped_ns = 0
+        self._helped: tuple[frozenset[int], float] = frozenset(), 0.0
         self._resting: dict[int, schedule.Rest] = {}
         self.layers: tuple[str, ...] = ()
         """Layers of the sandbox in force, as our own code reported them before it read its first request."""
@@ -311,6 +316,8 @@ class Worker:
         self._stopped = sorted(stopped)
         self._stopped_ns = time.perf_counter_ns()
         self._resting = schedule.at_rest(self._stopped)
+        if self.may_start_processes:
+            self._helped = self._help()
 
     def check_parked(self) -> None:
         """Raise WorkerCrashed if anything has woken it, so that it ran, since it was stopped."""
@@ -444,16 +451,29 @@ class Worker:
         if self._comes(word, nonce, deadline, is_on_clock=is_on_clock):
             return
         more = ""
-        if self.may_start_processes and self._has_started_processes():  # compilers, as a first call may need them
+        if self.may_start_processes and self._is_helped():  # by compilers, as a first call may need them
             if self._comes(word, nonce, time.monotonic() + COMPILING_S, is_on_clock=False):
                 return
             more = f", nor in {COMPILING_S:.0f} s more for processes that it has started"
         self.kill()
         raise WorkerTimedOut(f"gave no answer in time while {what}{more}", self.log)
 
-    def _has_started_processes(self) -> bool:
-        """Tell if any is there, or has worked and is gone: a compiler goes on in Python behind those that it starts."""
-        return len(self.tree()) > 1 or processes.ended_children_s(self.pid) > 0
+    def _is_helped(self) -> bool:
+        """Tell if other processes were started, or have worked, since it was stopped last.
+
+        These may be gone: a compiler goes on in Python behind the ones that it starts.
+        """
+        (members, used_s), (former, former_s) = self._help(), self._helped
+        return bool(members - former) or used_s > former_s + _LEAST_HELP_S
+
+    def _help(self) -> tuple[frozenset[int], float]:
+        """List all processes that it has started, and sum the processor seconds of these and of ended children."""
+        members = frozenset(self.tree()) - {self.pid}
+        used_ns = 0
+        for member in members:
+            with contextlib.suppress(OSError):  # it may end meanwhile
+                used_ns += schedule.processor_ns(member)
+        return members, used_ns / 1e9 + processes.ended_children_s(self.pid)
 
     def _comes(self, word: int, nonce: int, deadline: float, *, is_on_clock: bool = True) -> bool:
         """Wait for `word` until the deadline; tell if the worker has signalled it.

@@ -7,16 +7,19 @@ Documentation/admin-guide/mm/pagemap.rst). No page of a result is a file's or sh
 input, at the place where the judge has put it. A page that is not there is charged with the time that making it takes.
 So is a page that was read and never written: all such pages are one page of zeros, which is cheap to look through.
 Zeros of a new heap, as NumPy hands them out, are right but not free. A kernel may also keep its last result, and
-compute only what differs. So the judge writes poison to random elements of each result that it has read.
-What it lets through: results that are kept and compared with what they were, all of them. Huge pages of zeros cost a
-quarter of the charge. Nothing is known where the table cannot be read, as on gVisor.
+compute only what differs. So the judge writes poison to random elements of each result that it has read. Nor may a
+kernel clear the memory of all its results in its first call, which is not scored. Pages are charged that no result of
+the worker has lain on before, if its memory has not grown by as much during the call.
+What it lets through: results that are kept and compared with what they were, all of them. Scratch memory that was
+cleared ahead, another piece for each call. Huge pages of zeros cost a quarter of the charge. Nothing is known where the
+table cannot be read, as on gVisor.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
@@ -24,9 +27,9 @@ import numpy.typing as npt
 
 from robust_kbench.isolation.arena import PAGE_BYTES, POISON, Slot, span_of, write_memory
 
-PAGE_NS = 1_500
-"""To fault in a page and to make it zero: 1.3 to 1.9 us were measured in a virtual machine. Zeros take 0.2 us in a page
-that is there."""
+PAGE_NS = 2_000
+"""To fault in a page and to make it zero: 1.3 to 1.9 us were measured in a virtual machine, so that nothing is gained.
+Zeros take 0.2 us in a page that is there."""
 _SPOILT = 64
 """Elements of a result that are spoilt."""
 _random = np.random.default_rng()
@@ -39,11 +42,31 @@ File = tuple[int, int]
 
 @dataclass(frozen=True)
 class Found:
-    """Facts from the page table: a problem in words, the number of missing pages, and if the result may be an input."""
+    """Facts from the page table: a problem in words, numbers of pages, and if the result may be an input.
+
+    `missing`: pages that are not there; `new`: pages that are there, and on which no earlier result has lain.
+    """
 
     problem: str = ""
     missing: int = 0
     may_be_an_input: bool = False
+    new: int = 0
+
+
+@dataclass
+class Used:
+    """Pages of one worker on which results have lain."""
+
+    _pages: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def add(self, pages: Numbers) -> int:
+        """Add `pages`, in order, and count the ones that are new."""
+        at = np.searchsorted(self._pages, pages)
+        at[at == len(self._pages)] = 0
+        new = pages[self._pages[at] != pages] if len(self._pages) else pages
+        if len(new):
+            self._pages = np.union1d(self._pages, new)
+        return len(new)
 
 
 @dataclass(frozen=True)
@@ -60,12 +83,19 @@ class _Mapping:
 
 
 def look(
-    pid: int, pointer: int, slot: Slot, stride: tuple[int, ...], inputs: Sequence[Slot], arena: File | None
+    pid: int,
+    pointer: int,
+    slot: Slot,
+    stride: tuple[int, ...],
+    inputs: Sequence[Slot],
+    arena: File | None,
+    used: Used | None = None,
 ) -> Found:
     """Look at what worker `pid` has at `pointer`.
 
     It has the shape and the type of `slot`, and lies there with `stride`, in elements. `inputs`: slots of the judge's
-    memory, which is the file `arena`; a kernel may hand back each as it is.
+    memory, which is the file `arena`; a kernel may hand back each as it is. `used`: pages of earlier results of the
+    worker, to which the pages of this one are added.
     """
     nbytes = span_of(slot.shape, stride) * slot.itemsize
     if nbytes == 0 or not 0 < pointer < 2**63 - nbytes:
@@ -79,7 +109,7 @@ def look(
     missing = int(np.count_nonzero(~is_own))
     shared = pages[(entries & _SHARED) != 0]
     if not len(shared):
-        return Found(missing=missing)
+        return Found(missing=missing, new=0 if used is None else used.add(pages[is_own]))
     mappings = _mappings(pid)
     zeros = _count_anonymous(mappings, shared)  # of one huge page, which all share
     if zeros == len(shared):

@@ -39,6 +39,17 @@ def test_it_has_longer_if_the_process_has_worked_and_is_gone(evaluator: Evaluato
     assert record.status == "passed", record.reason
 
 
+def test_a_later_call_has_not_longer_for_processes_of_earlier_ones(evaluator: Evaluator, submit: Submit) -> None:
+    ended = "subprocess.run(['python3', '-c', 'import time\\nwhile time.process_time() < 0.2: pass'])"
+    idle = "subprocess.Popen(['sleep', '100'])"
+    for helpers in (ended, idle):
+        header = f"import subprocess, time\nCALLS = []\n{helpers}"
+        source = python(f"CALLS.append(1)\nif len(CALLS) == 2:\n    time.sleep({2 * LIMIT_S})\n{RIGHT}", header)
+        record = evaluator.evaluate(submit(source), tier="quick", case=WIDE)
+        assert record.status == "timed_out", helpers
+        assert "more" not in record.reason
+
+
 def test_it_has_not_for_ever(evaluator: Evaluator, submit: Submit) -> None:
     record = _judged(evaluator, submit, "subprocess.run(['sleep', '100'])")
     assert record.status == "timed_out"

@@ -19,7 +19,7 @@ from robust_kbench.evaluate import Evaluator
 from robust_kbench.isolation import calls, resident
 from robust_kbench.isolation.arena import PAGE_BYTES, POISON, Arena, Slot
 from robust_kbench.isolation.calls import Caller
-from robust_kbench.isolation.resident import PAGE_NS, Found, look, pages_of, spoil
+from robust_kbench.isolation.resident import PAGE_NS, Found, Used, look, pages_of, spoil
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
 from robust_kbench.worker.kernel import map_shared
@@ -231,12 +231,19 @@ def embedding_backward(grad_y, token, rows):
     y = torch.frombuffer((ctypes.c_char * size).from_address(where), dtype=grad_y.dtype).view(rows, grad_y.shape[1])
     return y.index_add_(0, token, grad_y)
 """
-    elapsed_ns = list[int]()
+    charges = _charges(evaluator, submit, source, role)
+    rows = {2, 1}  # of two tokens, which may be the same
+    assert charges[0] in {(256 - 4 * count) * PAGE_NS for count in rows}
+
+
+def _charges(evaluator: Evaluator, submit: Submit, source: str, role: Role = "check") -> list[int]:
+    """Charges in ns for the calls of a gradient of embeddings: 64 rows, 256 pages."""
+    charged = list[int]()
     observe = Caller._observe
 
     def noted(self: Caller, worker: Any, abi: str, case: Case, reply: Any, *rest: Any) -> Any:
         seen = observe(self, worker, abi, case, reply, *rest)
-        elapsed_ns.append(seen.elapsed_ns - reply.elapsed_ns)
+        charged.append(seen.elapsed_ns - reply.elapsed_ns)
         return seen
 
     case = Case(axes={"tokens": 2, "vocabulary": 64, "width": 4096}, dtype="float32", seed=5, role=role)
@@ -245,8 +252,55 @@ def embedding_backward(grad_y, token, rows):
         patch.setattr(Caller, "_observe", noted)
         record = evaluator.evaluate(submission, tier="quick", case=case)
     assert record.status == "passed", record.reason
-    rows = {2, 1}  # of two tokens, which may be the same
-    assert elapsed_ns[0] in {(256 - 4 * count) * PAGE_NS for count in rows}
+    return charged
+
+
+def test_results_that_were_cleared_ahead_are_charged(evaluator: Evaluator, submit: Submit) -> None:
+    source = """import torch
+pieces = []
+
+
+def embedding_backward(grad_y, token, rows):
+    if not pieces:
+        pieces.extend(torch.zeros(64, rows, grad_y.shape[1], dtype=grad_y.dtype).unbind())
+    return pieces.pop().index_add_(0, token, grad_y)
+"""
+    first, *later = _charges(evaluator, submit, source)
+    assert first == 0
+    assert len(later) >= 3
+    assert min(later) >= 0.9 * 256 * PAGE_NS
+
+
+@pytest.mark.parametrize("kept", ["[y]", "[*kept, y]", "[*kept[-5:], y]"], ids=["last", "all", "some"])
+def test_results_in_memory_that_is_new_or_was_used_before_are_not(
+    evaluator: Evaluator, submit: Submit, kept: str
+) -> None:
+    source = f"""kept = []
+
+
+def embedding_backward(grad_y, token, rows):
+    global kept
+    y = grad_y.new_zeros(rows, grad_y.shape[1]).index_add_(0, token, grad_y)
+    kept = {kept}
+    return y.clone()
+"""
+    charges = _charges(evaluator, submit, source)
+    assert sorted(charges)[len(charges) // 2] == 0, charges
+
+
+def test_pages_are_new_once() -> None:
+    used = Used()
+    counts = [used.add(np.arange(*bounds, dtype=np.int64)) for bounds in ((10, 20), (15, 25), (0, 30), (0, 30), (5, 5))]
+    assert counts == [10, 5, 15, 0, 0]
+
+
+def test_a_result_with_missing_pages_has_the_others_new() -> None:
+    memory, pointer = mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory[: 2 * PAGE_BYTES] = bytes(2 * PAGE_BYTES)
+    used = Used()
+    for new in (2, 0):
+        found = look(os.getpid(), pointer, slot(), (1,), (), None, used)
+        assert found == Found(missing=PAGES - 2, new=new)
 
 
 def test_a_result_in_shared_memory_is_refused_in_words(evaluator: Evaluator, submit: Submit) -> None:
