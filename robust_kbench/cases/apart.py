@@ -6,9 +6,12 @@ query looks at one column of the keys, and there all keys of a sequence are zero
 46, 69, 92 and 115. No larger ones: kernels that join parts of a row by the logarithms of their sums lose the more the
 larger these are. A third of the sequences, or of the heads, is sunk: all scores are about -115 or -138, and their
 exponentials vanish in a kernel whose running maximum begins with zero. A block gets there by its weights: what
-they make of a position's last feature is all that its keys are.
+they make of a position's last feature is all that its keys are. There the queries of a third of the positions have the
+other sign, and so have all queries of the last heads: a maximum that serves several rows or heads is too high
+for some of them.
 
-A gradient cancels where one weight is nearly one. So its keys are level: all scores of a sequence are 115, or -115.
+A gradient cancels where one weight is nearly one. So its keys are level: scores are -115 before a random position of a
+sequence and 115 from there on, or the other way round.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ _CODE_OF_ZERO = 128
 _BLOCK_QUERY = 16.0
 _BLOCK_LEVELS = (8.0, 4.0, 2.0)  # a layer norm of 32 features or more keeps them apart
 _BLOCK_SUNK = (-3.0, -8.0)
+_TURN, _TURNED_SHARE = 4.0, 1 / 3  # a query is multiplied by one less this; a layer norm must not bring it near one
+_LAST_HEADS = 1 / 3  # so that a single head is left with a third of its scores
 
 
 def queries(shape: tuple[int, ...]) -> torch.Tensor:
@@ -50,10 +55,12 @@ def level_queries(shape: tuple[int, ...]) -> torch.Tensor:
 
 
 def level_keys(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Draw normal keys [..., length, features] whose last feature is one of two numbers in each sequence."""
-    is_sunk = torch.rand((*shape[:-2], 1), generator=generator) < 1 / 2
-    levels = torch.where(is_sunk, _SUNK[0], _LEVELS[0]).expand(shape[:-1])
-    return _keys(shape, levels / _LEVEL_QUERY, generator)
+    """Draw normal keys [..., length, features] whose last feature has one sign up to a random place of a sequence."""
+    *rows, length, _ = shape
+    change = 1 + (torch.rand((*rows, 1), generator=generator) * (length - 1)).long()
+    rises = torch.rand((*rows, 1), generator=generator) < 1 / 2
+    is_high = (torch.arange(length) >= change) == rises
+    return _keys(shape, torch.where(is_high, _LEVELS[0], _SUNK[0]) / _LEVEL_QUERY, generator)
 
 
 def _keys(shape: tuple[int, ...], levels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -84,12 +91,13 @@ def key_codes(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tenso
 def positions(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """Draw normal features [..., length, features]: the last one is zero, but 2, 4 and 8 at three random positions.
 
-    In a third of the sequences it is -3 at the first position, which all others see, and -8 behind it. The other
-    features have a mean of zero, so that a layer norm leaves zeros what they are: scores of order ten among usual
-    positions would show how a kernel in halves rounds them.
+    In a third of the sequences it is -3 at the first position, which all others see, and -8 behind it. The last but
+    one is 4 where the query is turned, and else zero. All but the last have a mean of zero, so that a layer norm leaves
+    zeros what they are: scores of order ten among usual positions would show how a kernel in halves rounds them.
     """
     values = torch.randn(shape, generator=generator)
-    values[..., :-1] -= values[..., :-1].mean(-1, keepdim=True)
+    values[..., -2] = _TURN * (torch.rand(shape[:-1], generator=generator) < _TURNED_SHARE)
+    values[..., :-2] -= values[..., :-1].sum(-1, keepdim=True) / (shape[-1] - 2)
     levels = _some_sunk(_leaders(shape[:-1], _BLOCK_LEVELS, generator), _BLOCK_SUNK, generator)
     values[..., -1:] = levels.unsqueeze(-1)
     return values
@@ -98,23 +106,30 @@ def positions(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tenso
 def projection(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """Make the weight [3 * features, features] that projects onto queries, keys and values.
 
-    Queries get nothing, each element of a key the last feature, and values half of what they usually do: no average
-    makes their roundings small beside the rest of a block.
+    Queries get what turns them, each element of a key the last feature, and values half of what they usually do: no
+    average makes their roundings small beside the rest of a block.
     """
     third = shape[0] // 3
     values = torch.randn(shape, generator=generator) / (2 * math.sqrt(shape[1]))
     values[: 2 * third] = 0.0
+    values[:third, -2] = -_block_queries(third)
     values[third : 2 * third, -1] = 1.0
     return values
 
 
 def projection_bias(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Make the bias [3 * features] beside it: queries are 16, keys are left as they are, values are moved a little."""
+    """Make the bias [3 * features] beside it: queries are 16 or -16, keys are left, values are moved a little."""
     third = shape[0] // 3
     values = torch.randn(shape, generator=generator) / 8
-    values[:third] = _BLOCK_QUERY
+    values[:third] = _block_queries(third)
     values[third : 2 * third] = 0.0
     return values
+
+
+def _block_queries(features: int) -> torch.Tensor:
+    """Make what the queries of all heads, side by side, are."""
+    is_last = torch.arange(features) >= features * (1 - _LAST_HEADS)
+    return torch.where(is_last, -_BLOCK_QUERY, _BLOCK_QUERY)
 
 
 def _unit(width: int) -> float:

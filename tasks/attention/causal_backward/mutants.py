@@ -230,6 +230,27 @@ def maximum_from_zero(grad_y: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v:
     return _of_weights(weights / weights.sum(-1, keepdim=True), grad_y, q, k, v)
 
 
+def maximum_before_the_mask(grad_y: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Gradients:
+    """The maximum counts later positions, too."""
+    scores = _scores(q, k)
+    weights = (_hide(scores) - scores.amax(-1, keepdim=True)).exp()
+    return _of_weights(weights / weights.sum(-1, keepdim=True), grad_y, q, k, v)
+
+
+def maximum_of_the_head(grad_y: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Gradients:
+    """All queries of a head have one maximum."""
+    scores = _hide(_scores(q, k))
+    weights = (scores - scores.amax((-1, -2), keepdim=True)).exp()
+    return _of_weights(weights / weights.sum(-1, keepdim=True), grad_y, q, k, v)
+
+
+def maximum_of_the_first_keys(grad_y: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Gradients:
+    """The maximum is that of the first 16 keys."""
+    scores = _hide(_scores(q, k))
+    weights = (scores - scores[..., :16].amax(-1, keepdim=True)).exp()
+    return _of_weights(weights / weights.sum(-1, keepdim=True), grad_y, q, k, v)
+
+
 weights_in_bfloat16.dtypes = half_accumulator.dtypes = ("float32", "float16")
 dot_in_bfloat16.dtypes = tf32_once.dtypes = ("float32",)
 
@@ -239,4 +260,5 @@ MUTANTS = (
     dot_of_the_position_before, dot_in_bfloat16, no_weights_in_the_scores, queries_not_scaled, keys_scaled_twice,
     keys_not_transposed, values_not_transposed, last_query_lost, last_block_wins, weights_in_bfloat16, tf32_once,
     half_accumulator, last_head_of_the_first, no_maximum, maximum_from_zero,
+    maximum_before_the_mask, maximum_of_the_head, maximum_of_the_first_keys,
 )  # fmt: skip

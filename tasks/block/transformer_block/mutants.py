@@ -329,6 +329,20 @@ def maximum_from_zero(x: Tensor, num_heads: int, *layers: Tensor) -> Tensor:
     )
 
 
+def maximum_of_sixteen_queries(x: Tensor, num_heads: int, *layers: Tensor) -> Tensor:
+    """One maximum for sixteen queries, as a reduction without an axis takes it."""
+
+    def weigh(scores: Tensor) -> Tensor:
+        return torch.cat([(tile - tile.amax((-1, -2), keepdim=True)).exp() for tile in scores.split(16, -2)], -2)
+
+    return _unusual_weights(x, num_heads, weigh, *layers)
+
+
+def maximum_of_all_heads(x: Tensor, num_heads: int, *layers: Tensor) -> Tensor:
+    """One maximum for the rows of all heads."""
+    return _unusual_weights(x, num_heads, lambda scores: (scores - scores.amax((1, -1), keepdim=True)).exp(), *layers)
+
+
 tf32_once.dtypes = error_function.dtypes = ("float32",)
 bfloat16_between.dtypes = ("float32", "float16")
 
@@ -338,7 +352,7 @@ MUTANTS = (
     heads_outermost, v_first, after_the_norms, side_by_side, no_first_residual, second_residual_of_x,
     first_norm_skipped, norms_swapped, eps_of_rmsnorm, mean_not_removed, error_function, rectifier, swish,
     no_projection_bias, no_attention_bias, no_beta, no_last_bias, drops_the_last_inner, last_position_of_the_first,
-    no_maximum, maximum_from_zero, scores_up_to_80,
+    no_maximum, maximum_from_zero, maximum_of_sixteen_queries, maximum_of_all_heads, scores_up_to_80,
 )  # fmt: skip
 _BESIDE = (
     "its rounding reaches the result through two products, beside a residual, and is as small as that of inner values"

@@ -282,6 +282,24 @@ def maximum_from_zero(x: Tensor, num_heads: int, qkv_weight: Tensor, qkv_bias: T
     return _last(_merged(weights @ v / weights.sum(-1, keepdim=True)), *proj)
 
 
+def maximum_of_sixteen_queries(
+    x: Tensor, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, *proj: Tensor
+) -> Tensor:
+    """One maximum for sixteen queries, as a reduction without an axis takes it."""
+    q, k, v = _heads(_affine(x, qkv_weight, qkv_bias), num_heads)
+    scores = _scores(q, k)
+    weights = torch.cat([(tile - tile.amax((-1, -2), keepdim=True)).exp() for tile in scores.split(16, -2)], -2)
+    return _last(_merged(weights @ v / weights.sum(-1, keepdim=True)), *proj)
+
+
+def maximum_of_all_heads(x: Tensor, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, *proj: Tensor) -> Tensor:
+    """One maximum for the rows of all heads."""
+    q, k, v = _heads(_affine(x, qkv_weight, qkv_bias), num_heads)
+    scores = _scores(q, k)
+    weights = (scores - scores.amax((1, -1), keepdim=True)).exp()
+    return _last(_merged(weights @ v / weights.sum(-1, keepdim=True)), *proj)
+
+
 tf32_once.dtypes = ("float32",)
 bfloat16_projection.dtypes = bfloat16_weights.dtypes = half_accumulator.dtypes = ("float32", "float16")
 accumulators_of_the_dtype.dtypes = ("float16", "bfloat16")
@@ -292,5 +310,5 @@ MUTANTS = (
     scale_of_all_heads, never_rescaled, q_and_k_swapped, v_first, heads_outermost, interleaved_heads, heads_not_merged,
     one_head, no_projection_bias, no_bias, projected_transposed, not_projected, residual, last_head_of_the_first,
     drops_the_last_feature, last_token_of_the_first, causal, normalised_over_queries, drops_the_last_key, padded_keys,
-    no_maximum, maximum_from_zero, scores_up_to_80,
+    no_maximum, maximum_from_zero, maximum_of_sixteen_queries, maximum_of_all_heads, scores_up_to_80,
 )  # fmt: skip
