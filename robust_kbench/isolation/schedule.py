@@ -17,6 +17,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from robust_kbench.isolation import processes
+
 _CPUCLOCK_SCHED = 2
 
 
@@ -97,8 +99,8 @@ def look(pid: int, members: Sequence[int]) -> Turn:
     """Read the turn of the stopped worker `pid` with tree `members`; of a running one it is up to a clock tick old."""
     threads = sum(len(_tasks(member)) for member in members)
     try:
-        ran, waited = map(int, _read(f"/proc/{pid}/schedstat").split()[:2])
-        last_pid = int(_read("/proc/loadavg").split()[-1])
+        ran, waited = map(int, processes.read(f"/proc/{pid}/schedstat").split()[:2])
+        last_pid = int(processes.read("/proc/loadavg").split()[-1])
         others_ns = max(0, processor_ns(pid) - ran)
         children_ns = {member: processor_ns(member) for member in members if member != pid}
         return Turn(True, last_pid, len(members), threads, ran, waited, others_ns, children_ns)
@@ -151,7 +153,7 @@ def _starts(pid: int) -> dict[str, int]:
     starts = {}
     for task in _tasks(pid):
         with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
-            starts[task] = int(_read(f"/proc/{pid}/task/{task}/schedstat").split()[2])
+            starts[task] = int(processes.read(f"/proc/{pid}/task/{task}/schedstat").split()[2])
     return starts if any(starts.values()) else {}
 
 
@@ -160,8 +162,3 @@ def _tasks(pid: int) -> list[str]:
         return os.listdir(f"/proc/{pid}/task")
     except OSError:
         return []
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

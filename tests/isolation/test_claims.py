@@ -17,6 +17,7 @@ from robust_kbench.isolation.arena import Arena
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.process import Reply
 from robust_kbench.isolation.protocol import parse_answer
+from robust_kbench.isolation.resident import Used
 from robust_kbench.isolation.schedule import Turn
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.observation import Observation
@@ -38,6 +39,7 @@ class Liar:
     def __init__(self, answer: dict[str, Any]) -> None:
         body = '{"nonce": 1, "outcome": "returned", ' + str(answer).replace("'", '"')[1:]
         self._answer = parse_answer(body.encode(), 1)
+        self.used = Used()
 
     def tree(self) -> list[int]:
         return [self.pid]
