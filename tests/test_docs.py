@@ -49,6 +49,7 @@ _DUE = due_among(map(str, _SHORT)) | set(map(str, changed_paths(ROOT).intersecti
 _COMMANDS = [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (str(page) not in _DUE)) for page in PAGES]
 
 
+@pytest.mark.rotating
 @needs_compiler
 @pytest.mark.parametrize("page", _COMMANDS)
 def test_every_command_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from robust_kbench.schema.record import Status
 ENOUGH = 0.8  # of the limit: what the worst of two million values may come to
 
 
+@pytest.mark.rotating
 @needs_compiler
 @pytest.mark.parametrize("distribution", ["small", "uniform"])
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def honest_record(evaluator: Evaluator) -> RunRecord:
     return evaluator.evaluate(kernel, tier="quick")
 
 
+@pytest.mark.rotating
 def test_a_published_cpp_kernel_passes_in_all_its_dtypes(honest_record: RunRecord) -> None:
     assert honest_record.status is Status.PASSED, honest_record.reason
     assert honest_record.clock == "judge"
@@ -106,6 +107,7 @@ def test_a_destination_submission_passes(evaluator: Evaluator, submit: Submit) -
     assert record.status is Status.PASSED, record.reason
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(("again", "status"), [(1e15, Status.PASSED), (1e6, Status.REJECTED)])
 def test_a_time_that_seems_too_short_is_held_to_a_floor_that_was_measured_again(
     again: float, status: Status, evaluator: Evaluator, submit: Submit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -98,6 +98,7 @@ def test_side_by_side_each_process_keeps_to_cores_of_its_own_unless_one_has_to_m
     assert bool(first & second) == is_shared
 
 
+@pytest.mark.rotating
 def test_a_sound_task_passes(tree: Path) -> None:
     done = run_pytest("tasks", "-k", "spec or float32", cwd=tree)
     assert done.returncode == 0, done.stdout

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ATTACKS = {attack.name: attack for attack in corpus.attacks()}
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -18,6 +18,7 @@ KERNELS = (
 )
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("probe", ["masked", None])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_rows_of_twenty_thousand_are_right_whatever_is_masked(

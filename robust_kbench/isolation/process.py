@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,12 @@ from robust_kbench.errors import HarnessError, WorkerCrashed, WorkerTimedOut
 from robust_kbench.hostile_folders import discard, holds_more
 from robust_kbench.isolation import processes, schedule
 from robust_kbench.isolation.protocol import Answer, Loaded, Raised, Returned, parse_answer
-from robust_kbench.isolation.resident import Used
 from robust_kbench.worker import wire
 
 if TYPE_CHECKING:
     from robust_kbench.isolation.arena import Slots
     from robust_kbench.isolation.pool import Allowance
+    from robust_kbench.isolation.resident import Used
 
 LOG_LIMIT_BYTES = 1024 * 1024
 _LOG_TAIL_BYTES = 4096
@@ -112,8 +113,6 @@ class Worker:
         self.arena = arena
         """Memory of the judge's that the worker maps."""
         self._spin, self._is_gone, self._is_closed = True, False, False
-        self.used = Used()
-        """Pages on which results of calls have lain."""
         self.is_surely_gone = True
         """False where its end took so long that something of it may still be there."""
         self._ending = threading.RLock()  # one thread may kill what another one has called, and closes
@@ -323,6 +322,13 @@ class Worker:
         """Raise WorkerCrashed if anything has woken it, so that it ran, since it was stopped."""
         if schedule.woken_ns(self._resting) > _STOPPED_ALLOWANCE_NS:
             raise self._crash("ran while it was stopped")
+
+    @cached_property
+    def used(self) -> Used:
+        """Pages on which results of calls have lain."""
+        from robust_kbench.isolation.resident import Used  # imports torch
+
+        return Used()
 
     @property
     def may_start_processes(self) -> bool:

@@ -57,6 +57,7 @@ def test_a_reply_of_nothing_but_fences_is_read_in_one_pass() -> None:
 _MILLION = 1_000_000
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "text",
     [

@@ -194,6 +194,7 @@ def test_where_there_is_no_run_there_is_nothing_to_look_at(look: Callable[[Path]
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("is_reference", [False, True])
 @pytest.mark.parametrize("name", presets.names())
 def test_what_the_folder_tells_is_what_has_happened(name: str, is_reference: bool, tmp_path: Path) -> None:
@@ -358,6 +359,7 @@ class Refusing:
         return self._answering.complete(request)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", ["refine", "evoengineer-free", "robust-kbench"])
 def test_a_run_whose_model_refuses_is_replayed_and_resumed(name: str, tmp_path: Path) -> None:
     begun(tmp_path, few(name, 8))

@@ -88,6 +88,7 @@ def sections(request: Request) -> list[str]:
 USUAL = {name: presets.load(name).limits.evaluations for name in presets.names()}
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("wrong", [0, 3])
 @pytest.mark.parametrize("name", presets.names())
 def test_the_budget_of_evaluations_is_met_exactly(name: str, wrong: int, tmp_path: Path) -> None:

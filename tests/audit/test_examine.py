@@ -144,6 +144,7 @@ def test_in_brief_the_same_is_said_with_less_work(tmp_path: Path, change: str) -
     assert len(zeros.outcomes) <= len({case.layout for case in brief.trial.cases})
 
 
+@pytest.mark.rotating
 def test_in_brief_later_cases_are_those_to_which_what_is_left_applies() -> None:
     """A transposed result is one where rows and columns are as many."""
     full, brief = (examine(load_task("norm/rmsnorm"), "float32", in_full=in_full).trial for in_full in (True, False))

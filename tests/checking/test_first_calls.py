@@ -50,6 +50,7 @@ def test_a_later_call_has_not_longer_for_processes_of_earlier_ones(evaluator: Ev
         assert "more" not in record.reason
 
 
+@pytest.mark.rotating
 def test_it_has_not_for_ever(evaluator: Evaluator, submit: Submit) -> None:
     record = _judged(evaluator, submit, "subprocess.run(['sleep', '100'])")
     assert record.status == "timed_out"

@@ -116,6 +116,7 @@ def test_a_file_that_words_its_own_error_does_not_steer_the_terminal(tmp_path: P
         assert "]0;mine" in line
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -49,6 +49,7 @@ def explained(case: Case, inputs: Sequence[Any], found: Any) -> str:
     return "" if right else f"{case.snippet.template} of {operands} is {expected}, not {found}"
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", CASES, ids=lambda name: CASES[name].snippet.template)
 def test_an_instruction_computes_what_the_manual_says(name: str, program: Program) -> None:
     case = CASES[name]

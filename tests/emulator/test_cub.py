@@ -26,6 +26,7 @@ def schedule(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
+@pytest.mark.rotating
 def test_block_reductions_count_items_and_valid_threads(cub: Program, schedule: int) -> None:
     out = zeros(6, np.float32)
     assert cub("run_reduces", FLOATS, out, schedule=schedule) == []

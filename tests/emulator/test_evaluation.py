@@ -214,6 +214,7 @@ def test_a_read_beyond_a_tensor_of_the_extension_is_found(evaluator: Evaluator, 
     assert record.findings[0].evidence["line"] == line_of("rsqrtf(", broken)
 
 
+@pytest.mark.rotating
 def test_a_source_that_does_not_build_for_the_checker_is_as_wrong_as_it_was(
     evaluator: Evaluator, submit: Submit
 ) -> None:

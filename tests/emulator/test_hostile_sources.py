@@ -53,6 +53,7 @@ def test_what_needs_a_device_is_told_with_its_place(tmp_path: Path) -> None:
         rewritten(tmp_path, "\ncudaTextureObject_t t;")
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("text", OF_TIME.values(), ids=OF_TIME)
 def test_what_takes_too_long_does_not_build(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rewriting, "_CPU_SECONDS", SECONDS)
@@ -62,6 +63,7 @@ def test_what_takes_too_long_does_not_build(text: str, tmp_path: Path, monkeypat
     assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - used.ru_utime < 1
 
 
+@pytest.mark.rotating
 def test_what_takes_too_much_memory_does_not_build(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="kernel.cu: rewriting it for the emulator takes too much memory; write it"):
         rewritten(tmp_path, OF_MEMORY)
@@ -104,6 +106,7 @@ def test_ptx_that_is_none_is_refused_at_once(ptx: str) -> None:
     assert time.process_time() - started < 5
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(
     "text",
     [
@@ -122,6 +125,7 @@ def test_time_grows_no_faster_than_the_source(text: str) -> None:
     assert time.process_time() - started < 10
 
 
+@pytest.mark.rotating
 @needs_compiler
 @pytest.mark.parametrize("text", ['asm(".reg .b32 r<99999999999>;");', OF_MEMORY], ids=["one", "many"])
 def test_the_record_says_that_the_submission_does_not_build(evaluator: Evaluator, submit: Submit, text: str) -> None:

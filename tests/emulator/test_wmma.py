@@ -41,6 +41,7 @@ def wmma(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Program("wmma", tmp_path_factory.mktemp("wmma"), checked=request.param)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize(("kind", "shape"), CASES)
 def test_products_are_exact_in_every_layout(wmma: Program, kind: Kind, shape: str) -> None:
     name, memory, result, (low, high), encode = kind

@@ -29,6 +29,7 @@ def test_an_honest_problem_is_surveyed() -> None:
     assert list(report.surveyed[0].task["axes"]) == ["rows", "columns", "features"]
 
 
+@pytest.mark.rotating
 def test_a_problem_that_says_what_a_broken_sandbox_says_costs_only_itself() -> None:
     report = ask("import os\nos.write(2, b'No module named robust_kbench\\n')\nos._exit(1)\n" + foreign.AFFINE)
     assert report.error == "ended with exit code 1: No module named robust_kbench"

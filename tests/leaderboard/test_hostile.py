@@ -78,6 +78,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(folder / "out", arguments, board(folder / "out", [], *arguments))
 
 
+@pytest.mark.rotating
 def test_nothing_is_fatal_and_the_terminal_is_told_in_a_few_plain_lines(made: Made) -> None:
     assert made.done.returncode == 0, made.done.stderr
     for text in (made.done.stdout, made.done.stderr):

@@ -288,6 +288,7 @@ def _drawn(scale: float, dtype: torch.dtype, rows: int, seed: int) -> torch.Tens
     return (torch.randn(rows, 3, generator=torch.Generator().manual_seed(seed)) * scale).to(dtype)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("dtype", DTYPES[1:], ids=str)
 @pytest.mark.parametrize(
     ("formula", "variant", "scale"),

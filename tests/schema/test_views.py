@@ -117,6 +117,7 @@ def _samples(put: Any) -> list[str]:
     return list(put.values()) if isinstance(put, dict) else [put]
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("path", _PLACES, ids=str)
 def test_a_view_is_as_strict_as_the_record(path: tuple[Any, ...]) -> None:
     for text in _TEXTS:

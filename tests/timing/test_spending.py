@@ -53,6 +53,7 @@ def test_it_ends_as_passed_with_what_there_is_and_has_no_rank(
     assert "bindings were timed in full; not ranked" in report(record, "it")
 
 
+@pytest.mark.rotating
 def test_a_slow_import_counts(evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spending, "LEAST_S", 1.0)
     monkeypatch.setattr(spending, "SHARE", 0)
@@ -63,12 +64,14 @@ def test_a_slow_import_counts(evaluator: Evaluator, submit: Submit, monkeypatch:
     assert (record.status, record.is_out_of_time) == (Status.PASSED, True)
 
 
+@pytest.mark.rotating
 def test_a_fast_one_is_timed_in_full(evaluator: Evaluator, submit: Submit) -> None:
     record = evaluator.evaluate(submit(SLOW.replace("0.2", "0.0")), tier="quick")
     assert (record.status, record.is_out_of_time, len(record.timings)) == (Status.PASSED, False, 1)
     assert "slowness" not in {session.stop for timing in record.timings for session in timing.sessions}
 
 
+@pytest.mark.rotating
 def test_a_record_of_one_that_ran_out_of_time_may_not_be_ranked(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
