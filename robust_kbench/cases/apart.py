@@ -127,7 +127,7 @@ def projection_bias(shape: tuple[int, ...], generator: torch.Generator) -> torch
 
 
 def _block_queries(features: int) -> torch.Tensor:
-    """Make what the queries of all heads, side by side, are."""
+    """Make the queries of all heads, side by side: [features]."""
     is_last = torch.arange(features) >= features * (1 - _LAST_HEADS)
     return torch.where(is_last, -_BLOCK_QUERY, _BLOCK_QUERY)
 

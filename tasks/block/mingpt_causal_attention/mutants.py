@@ -177,7 +177,7 @@ def interleaved_heads(x: Tensor, num_heads: int, qkv_weight: Tensor, qkv_bias: T
 
 
 def heads_not_merged(x: Tensor, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, *proj: Tensor) -> Tensor:
-    """What the heads give is read as it lies, with the heads outside of the tokens."""
+    """The output of the heads is read as it lies, with the heads outside of the tokens."""
     q, k, v = _heads(_affine(x, qkv_weight, qkv_bias), num_heads)
 
     context = torch.softmax(_scores(q, k), -1) @ v
