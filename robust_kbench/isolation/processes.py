@@ -139,8 +139,8 @@ def _status_bytes(pid: int, key: str) -> int:
 
 def _number(path: str, key: str) -> int:
     with contextlib.suppress(OSError):
-        for line in read(path).decode().splitlines():
-            if line.startswith(key):
+        for line in read(path).split(b"\n"):  # its name, which a process may choose, has no other end of a line
+            if line.startswith(key.encode()):
                 return int(line.split()[1])
     return 0
 

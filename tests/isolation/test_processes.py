@@ -255,3 +255,14 @@ def test_private_memory_counts_what_a_process_has_written_and_not_what_it_shares
     """The test runs in a process of its own: a hundred tests have memory that comes and goes by itself."""
     done = subprocess.run([sys.executable, "-c", WRITING], capture_output=True, text=True, check=True)
     assert 60 << 20 < int(done.stdout) < 150 << 20
+
+
+@pytest.mark.parametrize("name", [b"\rRssAnon: 7 kB", b"\x85RssAnon: 7 kB", b"\nRssAnon: 7 kB", b"\xff\xfe"])
+def test_the_name_of_a_process_says_nothing_of_its_memory(name: bytes) -> None:
+    comm = Path("/proc/self/comm")
+    usual = comm.read_bytes()
+    try:
+        comm.write_bytes(name)
+        assert processes.private_bytes(os.getpid()) > 1 << 20
+    finally:
+        comm.write_bytes(usual.rstrip(b"\n"))
