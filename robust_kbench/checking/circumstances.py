@@ -51,12 +51,14 @@ _LARGE_BYTES = 64 << 20
 _BURST, _LONG_BURST, _MOST_BURST_BYTES = 8, 64, 8 << 20
 """Most calls of a short and of a long burst, and most bytes of a burst. A kernel cannot count on a number: short ones
 have two or more, long ones at least half of the most."""
-_BURSTS: dict[Tier, int] = {"quick": 0, "full": 128, "final": 128}
-"""Long bursts of small cases, over all dtypes. In their 6,000 calls 99 of 100 kernels are found that are wrong once in
-a thousand. On a CUDA device, where a burst takes 30 ms, there are half as many: they find 19 of 20."""
+_BURSTS: dict[Tier, int] = {"quick": 32, "full": 128, "final": 128}
+_BURSTS_ON_A_DEVICE: dict[Tier, int] = {"quick": 0, "full": 64, "final": 64}
+"""Long bursts of small cases, over all dtypes. In the 6,000 calls of 128, 99 of 100 kernels are found that are wrong
+once in a thousand; 64 find 19 of 20, and 32 find 3 of 4. A burst takes 11 ms, and 30 on a CUDA device."""
 _TELLING = 256
 """Elements of all tensors of a call: with fewer of them a wrong answer may be right by chance."""
-_MOST_BURST_S, _MOST_LONG_BURSTS_S = 2.0, 10.0
+_MOST_BURST_S = 2.0
+_MOST_LONG_BURSTS_S: dict[Tier, float] = {"quick": 0.3, "full": 10.0, "final": 10.0}
 """Most seconds of a burst, and of all long ones of a case. Slow kernels are called less often: the time limit of a
 burst is that of a call."""
 _AT_ONE_ADDRESS: dict[Tier, tuple[int, int]] = {"quick": (4, 8), "full": (8, 16), "final": (8, 16)}
@@ -133,12 +135,12 @@ class Circumstances:
                 yield Draw(seed, f"circumstances {dtype}").choice(fit)
 
     def _choose_small(self, cases: Sequence[Case]) -> Iterator[Case]:
-        """Choose a small case of each dtype, for calls by the thousand, whose values tell; none at tier quick.
+        """Choose a small case of each dtype, for calls by the thousand, whose values tell.
 
         One element may be right by chance, and a rectifier does nothing to positive values.
         """
         usual = {"distribution": "normal"} if "normal" in self.task.distributions else {}
-        for dtype in self.contestant.built if _BURSTS[self.tier] else ():
+        for dtype in self.contestant.built if self._bursts else ():
             if fit := self._fit(cases, dtype):
                 yield min(fit, key=self._size).model_copy(update=usual)
 
@@ -203,13 +205,17 @@ class Circumstances:
     def _fit(self, cases: Sequence[Case], dtype: str) -> list[Case]:
         return [case for case in cases if case.dtype == dtype and _is_fit(self.task, case)]
 
+    @property
+    def _bursts(self) -> int:
+        return (_BURSTS_ON_A_DEVICE if self.crew.is_on_a_device else _BURSTS)[self.tier]
+
     def _long_bursts(self, case: Case) -> Iterator[Step]:
         """Make long bursts, which add up to calls by the thousand."""
         draw = Draw(case.seed, "bursts")
         first, other = self._anew(case, draw), self._anew(case, draw)
-        until = time.monotonic() + _MOST_LONG_BURSTS_S
-        for _ in range(_BURSTS[self.tier] // (2 if self.crew.is_on_a_device else 1) // len(self.contestant.built)):
-            if time.monotonic() > until:
+        until = time.monotonic() + _MOST_LONG_BURSTS_S[self.tier]
+        for _ in range(math.ceil(self._bursts / len(self.contestant.built))):
+            if time.monotonic() + min(_LONG_BURST * self._call_s[case.dtype], _MOST_BURST_S) > until:
                 return
             yield self._burst(case, draw, first, other, _LONG_BURST)
 

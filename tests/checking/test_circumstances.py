@@ -373,6 +373,21 @@ def test_a_kernel_that_spoils_its_input_before_it_raises_is_rejected(evaluator: 
     assert (record.status, [found.guard for found in record.findings]) == ("rejected", ["mutation"])
 
 
+@pytest.mark.parametrize(("pause_s", "status"), [(0.0, "incorrect"), (0.01, "passed")], ids=["fast", "slow"])
+def test_tier_quick_makes_calls_by_the_hundred_as_long_as_they_are_fast(
+    evaluator: Evaluator, submit: Submit, pause_s: float, status: str
+) -> None:
+    """The kernel is wrong once in 400 calls. Bursts of a slow kernel would take longer than all other calls."""
+    body = f"""
+KEPT["n"] = KEPT.get("n", 0) + 1
+time.sleep({pause_s})
+return x.clone() if KEPT["n"] == 400 else {ANSWER}
+"""
+    record = _judged(evaluator, submit, body, f"import time\n{KEPT}")
+    assert record.status == status
+    assert status == "passed" or _is_refused(record, "in a burst of ")
+
+
 def test_bursts_have_their_memory_from_the_beginning(
     evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,8 +148,10 @@ def _looks(
     looks: list[Look] = []
     look = Judge.look
 
-    def looked(self: Judge, seen: Observation, inputs: Inputs, place: str, digested: Inputs | None = None) -> Verdict:
-        found = look(self, seen, inputs, "cpu", digested)
+    def looked(
+        self: Judge, seen: Observation, inputs: Inputs, place: str, digested: Inputs | None = None, **how: Any
+    ) -> Verdict:
+        found = look(self, seen, inputs, "cpu", digested, **how)
         if place != "cpu" and isinstance(there, Exception):
             looks.append((place, "raised"))
             raise there
@@ -265,6 +267,53 @@ def test_where_no_neighbour_is_evaluated_nobody_is_held_to_less_than_the_whole_r
     inputs = make_inputs(TASK.spec, case)
     judge.verdict(make_observation(case=case, outputs=Reference(TASK).native(inputs)), inputs)
     assert [look.kwargs for look in looks.call_args_list] == [{}]
+
+
+def _judged_in_turn(judge: Judge, answers: list[dict[str, torch.Tensor]], case: Case) -> list[str]:
+    inputs = make_inputs(TASK.spec, case)
+    seen = (make_observation(case=case, outputs=answer) for answer in answers)
+    return [judge.verdict(each, inputs).result.status for each in seen]
+
+
+@pytest.mark.parametrize(("role", "largest", "runs"), [("timed", None, 0), ("check", 0, 0), ("check", None, 1)])
+def test_a_large_call_is_first_held_to_limits_for_which_pytorch_need_not_run(
+    role: str, largest: int | None, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if largest is not None:
+        monkeypatch.setattr(verdicts, "_LARGE", largest)
+    reference = Reference(TASK)
+    counted = Mock(wraps=reference.native)
+    monkeypatch.setattr(reference, "native", counted)
+    case = make_case(axes=CASE.axes, role=role)
+    assert _judged_in_turn(Judge(TASK.spec, reference), [_right_to(case)], case) == ["passed"]
+    assert counted.call_count == runs
+
+
+def _right_to(case: Case) -> dict[str, torch.Tensor]:
+    return Reference(TASK).native(make_inputs(TASK.spec, case))
+
+
+@pytest.mark.parametrize(("off", "status"), [(0.02, "passed"), (0.2, "incorrect")])
+def test_pytorchs_errors_excuse_a_large_answer_that_keeps_no_limit_without_them(
+    off: float, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = Reference(TASK)
+    native = reference.native
+    monkeypatch.setattr(reference, "native", lambda inputs: {"y": 1.015 * native(inputs)["y"]})
+    answers = [{"y": (1 + off) * _right_to(TIMED)["y"]}] * 2
+    assert _judged_in_turn(Judge(TASK.spec, reference), answers, TIMED) == [status] * 2
+
+
+def test_after_a_short_cut_that_fails_the_limits_have_all_excuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    reference = Reference(TASK)
+    native = reference.native
+    monkeypatch.setattr(reference, "native", lambda inputs: {"y": 1.015 * native(inputs)["y"]})
+    judge, inputs = Judge(TASK.spec, reference), make_inputs(TASK.spec, TIMED)
+    seen = make_observation(case=TIMED, outputs=_right_to(TIMED))
+    limits = judge.verdict(seen, inputs).limits
+    assert judge.short_cut(seen, inputs, limits) is not None
+    wider = judge.verdict(seen, inputs).limits
+    assert judge.short_cut(seen, inputs, wider) is None
 
 
 @pytest.mark.parametrize(
