@@ -57,10 +57,9 @@ _BURSTS_ON_A_DEVICE: dict[Tier, int] = {"quick": 0, "full": 64, "final": 64}
 once in a thousand; 64 find 19 of 20, and 32 find 3 of 4. A burst takes 11 ms, and 30 on a CUDA device."""
 _TELLING = 256
 """Elements of all tensors of a call: with fewer of them a wrong answer may be right by chance."""
-_MOST_BURST_S = 2.0
-_MOST_LONG_BURSTS_S: dict[Tier, float] = {"quick": 0.3, "full": 10.0, "final": 10.0}
-"""Most seconds of a burst, and of all long ones of a case. Slow kernels are called less often: the time limit of a
-burst is that of a call."""
+_MOST_BURST_S, _MOST_LONG_BURSTS_S, _QUICK_BURSTS_S = 2.0, 10.0, 0.3
+"""Most seconds of a burst, of all long ones of a case, and of those of all dtypes together at tier quick. Slow kernels
+are called less often: the time limit of a burst is that of a call."""
 _AT_ONE_ADDRESS: dict[Tier, tuple[int, int]] = {"quick": (4, 8), "full": (8, 16), "final": (8, 16)}
 """Least and most calls in a row at one address, each with other values."""
 _PAUSE_S = 0.5
@@ -213,8 +212,9 @@ class Circumstances:
         """Make long bursts, which add up to calls by the thousand."""
         draw = Draw(case.seed, "bursts")
         first, other = self._anew(case, draw), self._anew(case, draw)
-        until = time.monotonic() + _MOST_LONG_BURSTS_S[self.tier]
-        for _ in range(math.ceil(self._bursts / len(self.contestant.built))):
+        dtypes = len(self.contestant.built)
+        until = time.monotonic() + (_QUICK_BURSTS_S / dtypes if self.tier == "quick" else _MOST_LONG_BURSTS_S)
+        for _ in range(math.ceil(self._bursts / dtypes)):
             if time.monotonic() + min(_LONG_BURST * self._call_s[case.dtype], _MOST_BURST_S) > until:
                 return
             yield self._burst(case, draw, first, other, _LONG_BURST)

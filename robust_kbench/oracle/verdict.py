@@ -311,8 +311,8 @@ class Judge:
     def short_cut(self, seen: Observation, inputs: Inputs, limits: Limits) -> str | None:
         """Hold an output to PyTorch's at the same dtype, with twice the limits of a call that was judged in full.
 
-        Returns what is wrong, or None. Cheaper by the float64 reference; only for timed calls that are not drawn for
-        the full rule.
+        Returns which output is wrong, or None. Cheaper by the float64 reference; only for timed calls that are not
+        drawn for the full rule.
         """
         if seen.ending != "returned" or seen.problems:
             return seen.message or "; ".join(seen.problems)
@@ -334,7 +334,7 @@ class Judge:
             if not judgement.is_accepted:
                 # PyTorch itself may be beyond limits without an excuse: the next full look finds those with all.
                 self._first_looks["none", *_values_of(seen.case)] = False
-                return judgement.demand if inputs.place != "cpu" else expected.explain(name, seen.outputs, judgement)
+                return f"{name}: {judgement.demand}"
         return None
 
     def goes_along(self, seen: Observation, inputs: Inputs, *, thorough: bool = True) -> str | None:

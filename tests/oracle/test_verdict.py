@@ -518,7 +518,7 @@ def test_the_short_cut_refuses_one_wrong_element(name: str, place: tuple[int, ..
     outputs[name][place] = value
     reason = _short_cut(outputs)
     assert reason is not None
-    assert reason.startswith(f"{name}[{', '.join(map(str, place))}]: got ")
+    assert reason.startswith(f"{name}: ")
 
 
 def test_the_short_cut_refuses_zeros() -> None:
