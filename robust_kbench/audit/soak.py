@@ -17,7 +17,7 @@ from robust_kbench.oracle.reference import Reference
 from robust_kbench.registry import LoadedTask
 from robust_kbench.schema.task import FloatDType
 
-ALLOWED = 0.9
+CLOSE = 0.9
 """Largest error of an honest variant that does not count as close, in units of its limit."""
 _TOLD = 20
 
@@ -42,8 +42,8 @@ class Soaked:
 
     @property
     def is_clean(self) -> bool:
-        """True if there is no false rejection, and none that was close to one."""
-        return all(one.is_accepted and one.ratio <= ALLOWED for one in self.judged)
+        """True if there is no false rejection; close ones are only told."""
+        return all(one.is_accepted for one in self.judged)
 
 
 def soak(
@@ -73,9 +73,9 @@ def report(soaked: Soaked) -> Iterator[str]:
         f"(seed {soaked.seed}): {len(rejected)} rejected"
     )
     yield from (f"  rejected {_line(one)}" for one in rejected[:_TOLD])
-    close = [one for one in soaked.judged if one.is_accepted and one.ratio > ALLOWED]
+    close = [one for one in soaked.judged if one.is_accepted and one.ratio > CLOSE]
     yield from (f"  close {_line(one)}" for one in close[:_TOLD])
-    yield f"largest error {_line(max(soaked.judged, key=lambda one: one.ratio))}; allowed {ALLOWED}"
+    yield f"largest error {_line(max(soaked.judged, key=lambda one: one.ratio))}; close from {CLOSE} on"
 
 
 def _line(one: Judged) -> str:

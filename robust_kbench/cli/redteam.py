@@ -42,7 +42,7 @@ def redteam(
 ) -> None:
     """Try every attack, with and without what stops it, and every honest look-alike.
 
-    Exit code: 0 no attack succeeds and no honest kernel is refused, 1 otherwise, 2 a wrong request or file.
+    Exit code: 0 if no attack succeeds and no honest kernel is refused, 1 otherwise, 2 for a wrong request or file.
     """
     from robust_kbench.errors import UsageError
     from robust_kbench.redteam import corpus

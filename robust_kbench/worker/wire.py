@@ -4,7 +4,7 @@ Requests travel over a socket: a little-endian u32 length and as many bytes of J
 control page, a sealed memfd of CONTROL_BYTES that only the judge and this one worker map:
 
     offset    0  u64 PREPARED  worker -> judge   arguments of this call are built
-    offset   64  u64 WAKE      judge  -> worker  rehearse; on a CUDA device inputs are in place
+    offset   64  u64 WAKE      judge  -> worker  rehearse
     offset  128  u64 READY     worker -> judge   rehearsed
     offset  192  u64 ARM       judge  -> worker  inputs are in place
     offset  256  u64 ARMED     worker -> judge   spinning on GO
