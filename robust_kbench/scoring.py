@@ -49,6 +49,11 @@ class CaseScore:
         return self.resolution_us <= _HANDSHAKE_US or self.medians_us[CANDIDATE] >= RESOLVED * self.resolution_us
 
     @property
+    def charge(self) -> float:
+        """Factor of the candidate's times, where a few of its calls take far longer than the others; 1: no charge."""
+        return self.measured.charge
+
+    @property
     def sessions(self) -> tuple[tuple[float, ...], ...]:
         """Log ratios against `fastest`, round by round in each session."""
         return tuple(tuple(self.measured.rounds(name, number)) for number, name in enumerate(self.chosen))

@@ -411,3 +411,44 @@ def test_cases_that_the_clock_does_not_resolve_count_only_where_there_are_no_oth
     assert (both.is_resolved, alone.is_resolved) == (True, False)
     assert both.speedup.value == pytest.approx(2, rel=0.01)
     assert alone.speedup.value == pytest.approx(10, rel=0.01)
+
+
+def _uneven(name: str, *slow: int) -> Session:
+    """Make twelve calls by each contestant; those of `name` with a number in `slow` take five times as long."""
+    usual = {"candidate": [100_000] * 12, "eager": [300_000] * 12, "compile": [200_000] * 12}
+    usual[name] = [(5 if number in slow else 1) * each for number, each in enumerate(usual[name])]
+    return Session(samples={each: encode_samples(times) for each, times in usual.items()}, foreign_load=0.0)
+
+
+@pytest.mark.parametrize("sessions", [1, 2, 5])
+def test_work_that_is_moved_to_a_few_calls_is_charged_to_all(sessions: int) -> None:
+    """One call in four took five times as long as the others, and the median hid it."""
+    scored = score_case(timing(*[_uneven("candidate", 0, 4, 8)] * sessions))
+    assert scored.charge == pytest.approx(2.0)
+    assert scored.medians_us["candidate"] == pytest.approx(200.0)
+    assert scored.fastest == "compile"
+    assert scored.speedup.value == pytest.approx(1.0)
+    assert scored.speedups["eager"].value == pytest.approx(1.5)
+    assert [statistics.median(logs) for logs in scored.sessions] == pytest.approx([0.0] * sessions, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "timed",
+    [
+        timing(*[session(candidate=100_000, eager=200_000, compile=300_000)] * 3),
+        timing(*[_uneven("candidate", 3)] * 2, *[_uneven("candidate")] * 3),
+        timing(_uneven("compile", 0, 4, 8)),
+    ],
+    ids=["even", "disturbed in less than half of the sessions", "the baseline's work"],
+)
+def test_even_calls_are_not_charged(timed: Timing) -> None:
+    scored = score_case(timed)
+    assert scored.charge == 1.0
+    assert scored.speedup.value == pytest.approx(2.0)
+
+
+def test_as_uneven_as_the_fastest_baseline_is_not_charged() -> None:
+    ours, theirs = (decoded(timing(_uneven(name, 0, 4, 8)))[0] for name in ("candidate", "compile"))
+    both = {"candidate": ours["candidate"], "eager": ours["eager"], "compile": theirs["compile"]}
+    made = Session(samples={name: encode_samples(times) for name, times in both.items()}, foreign_load=0.0)
+    assert score_case(timing(made)).charge == 1.0

@@ -302,6 +302,7 @@ class Caller(Placing):
             problems.append(f"returned {len(answer.outputs)} values, expected {len(slots)}: {', '.join(slots)}")
             return {}, 0
         found, missing, new, due = {}, 0, 0, []
+        worker.used.begin()
         for (name, slot), claim in zip(slots.items(), answer.outputs, strict=True):
             pages = Found()
             problem = contradiction(claim, slot, "cpu", is_dense=self._task.outputs[name_of(name)].dense)

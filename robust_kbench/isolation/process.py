@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +38,12 @@ _SPINNING_S, _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 20e-6, 0.004  # where
 _PATROL_S, _SLOW_PATROL_S = 0.05, 0.25
 _STOP_TIMEOUT_S = 2.0
 COMPILING_S = 60.0
-"""Further seconds that a call may take whose worker has started processes, such as a compiler, or has them work."""
+"""Most further seconds of a call, while processes work that its worker has started, such as a compiler."""
+_MOST_HELPS = 5
+"""Calls of one worker that may take all these seconds."""
+_TURN_SHARE, _WORKING_SHARE = 1 / 6, 0.05
+"""The seconds are granted in turns, each for what those processes have worked in the turn before. A compiler that is
+written in Python may go on behind the ones that it starts."""
 _LEAST_HELP_S = 0.02  # processor time of children that have ended is known to a tick of 10 ms
 _OPENING = threading.Semaphore(2)
 """Limit of workers that open a device at once.
@@ -120,7 +125,8 @@ class Worker:
         self._patrolled = 0.0
         self._stopped: list[int] = []
         self._stopped_ns = 0
-        self._helped: tuple[frozenset[int], float] = frozenset(), 0.0
+        self._helped_s = 0.0
+        self._help_left_s = _MOST_HELPS * COMPILING_S
         self._resting: dict[int, schedule.Rest] = {}
         self.layers: tuple[str, ...] = ()
         """Layers of the sandbox in force, as our own code reported them before it read its first request."""
@@ -316,7 +322,7 @@ class Worker:
         self._stopped_ns = time.perf_counter_ns()
         self._resting = schedule.at_rest(self._stopped)
         if self.may_start_processes:
-            self._helped = self._help(self._stopped)
+            self._helped_s = self._help_s(self._stopped)
 
     def check_parked(self) -> None:
         """Raise WorkerCrashed if anything has woken it, so that it ran, since it was stopped."""
@@ -456,26 +462,32 @@ class Worker:
     def _wait(self, word: int, nonce: int, deadline: float, what: str, *, is_on_clock: bool = True) -> None:
         if self._comes(word, nonce, deadline, is_on_clock=is_on_clock):
             return
-        more = ""
-        if self.may_start_processes and self._is_helped():  # by compilers, as a first call may need them
-            if self._comes(word, nonce, time.monotonic() + COMPILING_S, is_on_clock=False):
+        waited_s = 0.0
+        for turn_s in self._turns() if self.may_start_processes else ():
+            if self._comes(word, nonce, time.monotonic() + turn_s, is_on_clock=False):
                 return
-            more = f", nor in {COMPILING_S:.0f} s more for processes that it has started"
+            waited_s += turn_s
         self.kill()
+        more = f", nor in {waited_s:.0f} s more for processes that it has started" if waited_s else ""
         raise WorkerTimedOut(f"gave no answer in time while {what}{more}", self.log)
 
-    def _is_helped(self) -> bool:
-        """Tell if other processes were started, or have worked, since it was stopped last.
+    def _turns(self) -> Iterator[float]:
+        """Yield seconds to wait on, while processes that it has started work: compilers, as a first call may need them.
 
-        These may be gone: a compiler goes on in Python behind the ones that it starts.
+        A process that only sleeps helps nobody.
         """
-        (members, used_s), (former, former_s) = self._help(self.tree()), self._helped
-        return bool(members - former) or used_s > former_s + _LEAST_HELP_S
+        turn_s, left_s = _TURN_SHARE * COMPILING_S, min(COMPILING_S, self._help_left_s)
+        known_s, least_s = self._helped_s, _LEAST_HELP_S
+        while left_s > turn_s / 2 and (used_s := self._help_s(self.tree())) > known_s + least_s:
+            known_s, least_s = used_s, _WORKING_SHARE * turn_s
+            left_s -= turn_s
+            self._help_left_s -= turn_s
+            yield turn_s
 
-    def _help(self, tree: Sequence[int]) -> tuple[frozenset[int], float]:
-        """List the processes of `tree` that it has started, and sum their processor seconds and ended children's."""
-        members = frozenset(tree) - {self.pid}
-        return members, schedule.total_processor_ns(sorted(members)) / 1e9 + processes.ended_children_s(self.pid)
+    def _help_s(self, tree: Sequence[int]) -> float:
+        """Sum the processor seconds of what it has started: of those in `tree`, and of the ended children of all."""
+        own_ns = schedule.total_processor_ns([pid for pid in tree if pid != self.pid])
+        return own_ns / 1e9 + sum(map(processes.ended_children_s, tree))
 
     def _comes(self, word: int, nonce: int, deadline: float, *, is_on_clock: bool = True) -> bool:
         """Wait for `word` until the deadline; tell if the worker has signalled it.

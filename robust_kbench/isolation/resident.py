@@ -8,8 +8,8 @@ input, at the place where the judge has put it. A page that is not there is char
 So is a page that was read and never written: all such pages are one page of zeros, which is cheap to look through.
 Zeros of a new heap, as NumPy hands them out, are right but not free. A kernel may also keep its last result, and
 compute only what differs. So the judge writes poison to random elements of each result that it has read. Nor may a
-kernel clear the memory of all its results in its first call, which is not scored. Pages are charged that no result of
-the worker has lain on before, if its memory has not grown by as much during the call.
+kernel clear the memory of many results in a call that is not scored. Pages are charged that no result of the worker's
+latest calls has lain on, if its memory has not grown by as much during the call.
 What it lets through: results that are kept and compared with what they were, all of them. Scratch memory that was
 cleared ahead, another piece for each call. Huge pages of zeros cost a quarter of the charge. Nothing is known where the
 table cannot be read, as on gVisor.
@@ -17,6 +17,7 @@ table cannot be read, as on gVisor.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,11 @@ from robust_kbench.isolation.arena import PAGE_BYTES, POISON, Slot, span_of, wri
 PAGE_NS = 2_000
 """To fault in a page and to make it zero: 1.3 to 1.9 us were measured in a virtual machine, so that nothing is gained.
 Zeros take 0.2 us in a page that is there."""
+_FULL = 7 / 8
+"""Least share of its pages that a result fills, if all of each page counts as used."""
+_RECENT = 8
+"""Calls for which a page counts as used. An allocator gives what was freed last; a kernel that clears the memory of
+many results in one call would have to do so within so many calls, among those that are timed."""
 _SPOILT = 64
 """Elements of a result that are spoilt."""
 _random = np.random.default_rng()
@@ -53,20 +59,46 @@ class Found:
     new: int = 0
 
 
+Form = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""Address, shape and stride."""
+
+
 @dataclass
 class Used:
-    """Pages of one worker on which results have lain."""
+    """Pages of one worker on which results of its latest calls have lain."""
 
+    _call: int = 0
     _pages: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _since: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Number of the latest call, for each of the pages."""
+    _forms: dict[Form, int] = field(default_factory=dict)
 
-    def add(self, pages: Numbers) -> int:
-        """Add `pages`, in order, and count the ones that are new."""
+    def begin(self) -> None:
+        """Begin with the results of another call."""
+        self._call += 1
+
+    def add(self, pages: Numbers, form: Form | None = None) -> int:
+        """Add a result's `pages`, in order, and count the ones that are new.
+
+        `form`: of a result that does not fill its pages. Only the same one is known later, at the same place: between
+        its rows there may lie others, which have never been handed out.
+        """
         at = np.searchsorted(self._pages, pages)
         at[at == len(self._pages)] = 0
-        new = pages[self._pages[at] != pages] if len(self._pages) else pages
-        if len(new):
-            self._pages = np.union1d(self._pages, new)
-        return len(new)
+        is_known = self._pages[at] == pages if len(self._pages) else np.zeros(len(pages), dtype=bool)
+        is_used = is_known.copy()
+        is_used[is_known] = self._since[at[is_known]] >= self._call - _RECENT
+        new = int(np.count_nonzero(~is_used))
+        if form is not None:
+            before, self._forms[form] = self._forms.get(form), self._call
+            return 0 if before is not None and before >= self._call - _RECENT else new
+        self._since[at[is_known]] = self._call
+        if not is_known.all():
+            self._pages = np.concatenate([self._pages, pages[~is_known]])
+            self._since = np.concatenate([self._since, np.full(len(self._pages) - len(self._since), self._call)])
+            order = np.argsort(self._pages)
+            self._pages, self._since = self._pages[order], self._since[order]
+        return new
 
 
 @dataclass(frozen=True)
@@ -100,7 +132,8 @@ def look(
     nbytes = span_of(slot.shape, stride) * slot.itemsize
     if nbytes == 0 or not 0 < pointer < 2**63 - nbytes:
         return Found()  # what is wrong with such an address is said by whoever reads it
-    pages = pages_of(pointer, slot.shape, [step * slot.itemsize for step in stride], slot.itemsize)
+    steps = [step * slot.itemsize for step in stride]
+    pages = pages_of(pointer, slot.shape, steps, slot.itemsize)
     entries = _entries(pid, pages)
     if entries is None:
         return Found(may_be_an_input=True)
@@ -109,7 +142,8 @@ def look(
     missing = int(np.count_nonzero(~is_own))
     shared = pages[(entries & _SHARED) != 0]
     if not len(shared):
-        return Found(missing=missing, new=0 if used is None else used.add(pages[is_own]))
+        form = None if _fills(slot.shape, steps, slot.itemsize, len(pages)) else (pointer, slot.shape, tuple(steps))
+        return Found(missing=missing, new=0 if used is None else used.add(pages[is_own], form))
     mappings = _mappings(pid)
     zeros = _count_anonymous(mappings, shared)  # of one huge page, which all share
     if zeros == len(shared):
@@ -150,6 +184,16 @@ def pages_of(pointer: int, shape: Sequence[int], stride: Sequence[int], itemsize
         return np.arange(first[0], last[0] + 1, dtype=np.int64)
     most = int((last - first).max()) + 1
     return np.unique(np.minimum(first[:, None] + np.arange(most, dtype=np.int64), last[:, None]))
+
+
+def _fills(shape: Sequence[int], stride: Sequence[int], itemsize: int, pages: int) -> bool:
+    """Tell if elements that do not overlap fill nearly all of so many pages; `stride` is in bytes."""
+    end = itemsize
+    for step, size in sorted((step, size) for step, size in zip(stride, shape, strict=True) if size > 1):
+        if step < end:
+            return False
+        end += step * (size - 1)
+    return math.prod(shape) * itemsize >= _FULL * (pages - 2) * PAGE_BYTES
 
 
 def _entries(pid: int, pages: Numbers) -> npt.NDArray[np.uint64] | None:

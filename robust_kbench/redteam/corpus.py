@@ -39,6 +39,7 @@ HostGroup = Literal[
     "baseline protection",
     "contract",
     "circumstances",
+    "mean",
 ]
 DeviceGroup = Literal["gate", "turn", "delays", "cache", "drift"]
 """Defences of a CUDA device.
@@ -54,6 +55,7 @@ DEVICE_GROUPS: tuple[Group, ...] = (
     "floor",
     "contract",
     "circumstances",
+    "mean",
     *get_args(DeviceGroup),
 )
 Aim = Literal["wrong", "time", "intrusion"]

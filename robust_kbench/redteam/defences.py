@@ -34,7 +34,7 @@ from robust_kbench.redteam.inside import InsideWorker
 from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import Distribution
-from robust_kbench.timing import clock_drift, dealing, peers, session
+from robust_kbench.timing import clock_drift, dealing, peers, rounds, session
 from robust_kbench.worker import wire
 
 if TYPE_CHECKING:  # needs a driver
@@ -260,6 +260,11 @@ def _no_circumstances() -> AbstractContextManager[None]:
     return _replaced((Checker, "use_otherwise", lambda self, cases, seed: []))
 
 
+def _no_mean() -> AbstractContextManager[None]:
+    """Go by the median of the candidate's calls, however far their mean lies above it."""
+    return _replaced((rounds, "_charges", lambda samples, medians_ns, counts: [1.0] * len(counts)))
+
+
 def _no_gate() -> AbstractContextManager[None]:
     """Complete the inputs before the call is launched, and start the clock after the launch."""
     from robust_kbench.isolation.device_calls import DeviceCaller
@@ -327,6 +332,7 @@ _OFF: dict[Group, Callable[[], AbstractContextManager[None]]] = {
     "baseline protection": _no_baseline_protection,
     "contract": _no_contract,
     "circumstances": _no_circumstances,
+    "mean": _no_mean,
     "gate": _no_gate,
     "turn": _no_turn,
     "delays": _no_delays,

@@ -148,7 +148,7 @@ class Proving:
                 seconds = round(time.monotonic() - started, 2)
                 return Ending(attack, off, Status.CRASHED, f"the judge {error}", seconds=seconds)
             effects = targets.effects(record)
-        gain = self._gain(record, twin) if attack.header.aim == "time" else None
+        gain = self._gain(record, twin, off) if attack.header.aim == "time" else None
         return _ended(attack, off, record, started, effects, gain)
 
     def arm(self, attack: Attack, twin: Honest) -> Ending:
@@ -217,12 +217,13 @@ class Proving:
             self._evaluators[has_sandbox] = self._stack.enter_context(Evaluator(self.device))
         return self._evaluators[has_sandbox]
 
-    def _gain(self, record: RunRecord, twin: Honest) -> float | None:
+    def _gain(self, record: RunRecord, twin: Honest, off: tuple[Group, ...]) -> float | None:
         """Return the least factor by which `record` is faster than `twin`; None where one of them was not timed.
 
-        No defence makes the twin slower.
+        No defence makes the twin slower. Some are at work when a record is scored.
         """
-        mine = _rounds(record)
+        with without(off):
+            mine = _rounds(record)
         if mine is not None and twin.name not in self._twins:
             self._twins[twin.name] = _rounds(self._evaluate(twin.submission(), FULL))
         honest = self._twins.get(twin.name)

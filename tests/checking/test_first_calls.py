@@ -23,26 +23,44 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "COMPILING_S", MORE_S)
 
 
+def _work(seconds: float) -> str:
+    """Make code that starts a process, which works for so long, and waits for it."""
+    return f"subprocess.run(['python3', '-c', 'import time\\nwhile time.process_time() < {seconds}: pass'])"
+
+
 def _judged(evaluator: Evaluator, submit: Submit, first: str) -> RunRecord:
     source = python(f"{FIRST}{first}\n{RIGHT}", "import subprocess, time\nCALLS = []")
     return evaluator.evaluate(submit(source), tier="quick", case=WIDE)
 
 
-def test_a_call_has_longer_if_it_has_started_a_process(evaluator: Evaluator, submit: Submit) -> None:
-    record = _judged(evaluator, submit, f"subprocess.run(['sleep', '{2 * LIMIT_S}'])")
+def test_a_call_has_longer_as_long_as_a_process_works_that_it_has_started(evaluator: Evaluator, submit: Submit) -> None:
+    record = _judged(evaluator, submit, _work(2.5 * LIMIT_S))
     assert record.status == "passed", record.reason
 
 
 def test_it_has_longer_if_the_process_has_worked_and_is_gone(evaluator: Evaluator, submit: Submit) -> None:
-    work = "import time\nwhile time.process_time() < 0.2: pass"
-    record = _judged(evaluator, submit, f"subprocess.run(['python3', '-c', {work!r}]); time.sleep({2 * LIMIT_S})")
+    record = _judged(evaluator, submit, f"{_work(0.2)}; time.sleep({1.1 * LIMIT_S})")
     assert record.status == "passed", record.reason
 
 
+@pytest.mark.parametrize("before", ["", f"{_work(0.2)}; "], ids=["sleeping", "after work"])
+def test_a_process_that_sleeps_is_no_help(evaluator: Evaluator, submit: Submit, before: str) -> None:
+    """A call that hung passed, as it had started a process that slept."""
+    record = _judged(evaluator, submit, f"{before}subprocess.run(['sleep', '{2.5 * LIMIT_S}'])")
+    assert record.status == "timed_out"
+
+
+def test_no_worker_has_longer_again_and_again(
+    evaluator: Evaluator, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_MOST_HELPS", 0.5)
+    body = f"CALLS.append(1)\nif len(CALLS) % 2: {_work(2 * LIMIT_S)}\n{RIGHT}"
+    record = evaluator.evaluate(submit(python(body, "import subprocess\nCALLS = []")), tier="quick", case=WIDE)
+    assert record.status == "timed_out"
+
+
 def test_a_later_call_has_not_longer_for_processes_of_earlier_ones(evaluator: Evaluator, submit: Submit) -> None:
-    ended = "subprocess.run(['python3', '-c', 'import time\\nwhile time.process_time() < 0.2: pass'])"
-    idle = "subprocess.Popen(['sleep', '100'])"
-    for helpers in (ended, idle):
+    for helpers in (_work(0.2), "subprocess.Popen(['sleep', '100'])"):
         header = f"import subprocess, time\nCALLS = []\n{helpers}"
         source = python(f"CALLS.append(1)\nif len(CALLS) == 2:\n    time.sleep({2 * LIMIT_S})\n{RIGHT}", header)
         record = evaluator.evaluate(submit(source), tier="quick", case=WIDE)
@@ -52,7 +70,7 @@ def test_a_later_call_has_not_longer_for_processes_of_earlier_ones(evaluator: Ev
 
 @pytest.mark.rotating
 def test_it_has_not_for_ever(evaluator: Evaluator, submit: Submit) -> None:
-    record = _judged(evaluator, submit, "subprocess.run(['sleep', '100'])")
+    record = _judged(evaluator, submit, _work(100))
     assert record.status == "timed_out"
     assert "nor in 4 s more for processes that it has started" in record.reason
 

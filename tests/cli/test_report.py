@@ -13,7 +13,7 @@ from robust_kbench.cli.evaluate import _print
 from robust_kbench.cli.report import report
 from robust_kbench.schema.case import Case
 from robust_kbench.schema.finding import Finding
-from robust_kbench.schema.record import CaseResult, Search, Status
+from robust_kbench.schema.record import CaseResult, Search, Session, Status, Timing, encode_samples
 from robust_kbench.schema.submission import Submission, SubmissionFile
 
 STEERING = (
@@ -51,6 +51,15 @@ def test_the_smallest_case_comes_with_its_reason_its_command_and_the_line_that_p
         f"  pin       - {line}",
         "            under `cases:` in tasks/norm/scale/regressions.yaml",
     ]
+
+
+def test_a_charge_for_uneven_calls_is_told_beside_the_speed() -> None:
+    times = {"candidate": [100_000, 100_000, 100_000, 500_000] * 3, "eager": [400_000] * 12}
+    session = Session(samples={name: encode_samples(each) for name, each in times.items()}, foreign_load=0.0)
+    timing = Timing(axes={"rows": 1}, dtype="float32", sessions=(session,))
+    (line,) = (line for line in report(make_record(timings=(timing,)), "mine").splitlines() if "  speed  " in line)
+    assert "   200.0 us   2.00x [" in line
+    assert line.endswith("   charged 2.00 times: a few calls take far longer than the others")
 
 
 def _commands(cases: tuple[CaseResult, ...], given: int | Case | None = None) -> list[str]:

@@ -288,6 +288,77 @@ def embedding_backward(grad_y, token, rows):
     assert sorted(charges)[len(charges) // 2] == 0, charges
 
 
+def test_a_view_with_gaps_does_not_use_the_pages_between_its_rows(evaluator: Evaluator, submit: Submit) -> None:
+    """Its rows lie eight apart, so that it has elements on the pages of seven more results, handed out later."""
+    source = """import torch
+pieces = []
+
+
+def embedding_backward(grad_y, token, rows):
+    width = grad_y.shape[1]
+    if not pieces:
+        memory = torch.zeros(rows * 8 * width, dtype=grad_y.dtype)
+        pieces.extend([*memory.view(8, rows, width).unbind(), memory.as_strided((rows, width), (8 * width, 1))])
+        return pieces[-1].index_add_(0, token, grad_y)
+    if len(pieces) == 9:
+        pieces.pop().zero_()
+    return pieces.pop().index_add_(0, token, grad_y)
+"""
+    first, *later = _charges(evaluator, submit, source)
+    assert first == 0
+    assert 3 <= len(later) <= 7
+    assert min(later) >= 0.9 * 256 * PAGE_NS
+
+
+@pytest.mark.parametrize("gap", [1, 2, 8])
+def test_views_of_wider_memory_are_not_charged(evaluator: Evaluator, submit: Submit, gap: int) -> None:
+    source = f"""def embedding_backward(grad_y, token, rows):
+    wide = grad_y.new_zeros(rows, {gap} * grad_y.shape[1])
+    return wide[:, : grad_y.shape[1]].index_add_(0, token, grad_y)
+"""
+    charges = _charges(evaluator, submit, source)
+    assert sorted(charges)[len(charges) // 2] == 0, charges
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "is_full"),
+    [
+        ((8, 1024), (4096, 4), True),
+        ((1024, 8), (4, 4096), True),
+        ((8, 960), (4096, 4), True),
+        ((8, 512), (4096, 4), False),
+        ((16, 1024), (2048, 4), False),
+        ((8, 1024), (0, 4), False),
+        ((1, 1024), (0, 4), True),
+    ],
+    ids=["dense", "transposed", "padded", "half", "overlapping", "repeated", "one"],
+)
+def test_a_result_fills_its_pages_or_leaves_gaps(
+    shape: tuple[int, ...], stride: tuple[int, ...], is_full: bool
+) -> None:
+    pages = len(pages_of(40 * PAGE_BYTES, shape, stride, 4))
+    assert resident._fills(shape, stride, 4, pages + 2) == is_full
+
+
+def test_of_a_result_with_gaps_only_the_same_is_known_later() -> None:
+    used, pages = Used(), np.arange(10, 20, dtype=np.int64)
+    forms = [(40960, (5, 1024), (8192, 4)), (40964, (5, 1024), (8192, 4))]
+    counts = [used.add(pages, form) for form in (*forms, *forms, None, forms[0], (40968, (5, 1024), (8192, 4)))]
+    assert counts == [10, 10, 0, 0, 10, 0, 0]
+
+
+@pytest.mark.parametrize("form", [None, (40960, (5, 1024), (8192, 4))], ids=["pages", "with gaps"])
+@pytest.mark.parametrize(("calls", "is_new"), [(1, False), (8, False), (9, True)])
+def test_pages_are_new_again_when_they_were_not_used_for_long(form: Any, calls: int, is_new: bool) -> None:
+    used, pages = Used(), np.arange(10, 20, dtype=np.int64)
+    assert used.add(pages, form) == 10
+    for _ in range(calls):
+        used.begin()
+        used.add(np.arange(30, 40, dtype=np.int64))
+    assert used.add(pages, form) == (10 if is_new else 0)
+    assert used.add(pages, form) == 0
+
+
 def test_pages_are_new_once() -> None:
     used = Used()
     counts = [used.add(np.arange(*bounds, dtype=np.int64)) for bounds in ((10, 20), (15, 25), (0, 30), (0, 30), (5, 5))]
