@@ -35,8 +35,11 @@ RIGHT = "torch.nn.functional.rms_norm(x, weight.shape, weight, 1e-6)"
 LEAVES_A_CHILD = f"""
 import os, time, torch
 
+LEFT = []
+
 def rmsnorm(x, weight):
-    if os.fork() == 0:
+    LEFT.append(1)
+    if len(LEFT) < 9 and os.fork() == 0:  # a burst of more would be one too many
         if os.fork() == 0:
             os.environ["MARKER"] = "left behind"
             time.sleep(300)

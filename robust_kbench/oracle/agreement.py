@@ -22,6 +22,8 @@ DIGITS = {torch.float64: 53, torch.float32: 24, torch.float16: 11, torch.bfloat1
 BOTH_ERR = 2.0
 _ROOM = 64
 _UNEVEN = 4
+_ALIKE, _DRIFTING = ("constant", "one_hot"), 64
+"""Values that all rows have, and the number by which the square of as many equal terms is divided."""
 
 
 def reduction_of(task: Task, output: Output, case: Case, inputs: Inputs | None = None) -> int:
@@ -30,14 +32,18 @@ def reduction_of(task: Task, output: Output, case: Case, inputs: Inputs | None =
     Uneven terms count four times each, so that the loss that a sum of them may have is doubled. Where columns lie at
     levels of up to eight times a value's size, a sum that cancels is far smaller than its terms are: of 1,471 products
     of 1024 by 1024 with 2048 terms, added one by one in float32, two would have an element beyond the limit of even
-    values.
+    values. Where rows are alike, as many terms of a loss are equal, and one accumulator rounds most of its sums in the
+    same direction: by a quarter of the unit roundoff for each term, which no square root bounds.
     """
     length = output.reduction if output.reduction is not None else task.reduction
     summed = [name for name, spec in task.inputs.items() if spec.summed] if inputs else []
     groups = [largest_group(task.inputs[name], inputs.tensors[name]) for name in summed] if inputs else []
     factors = [name for name, spec in task.inputs.items() if spec.carried_along] if inputs else []
     groups += [remembered(task.inputs[name], inputs.tensors[name]) for name in factors] if inputs else []
-    return max(1, arithmetic.evaluate(length, case.axes), *groups) * (_UNEVEN if case.distribution == "uneven" else 1)
+    count = max(1, arithmetic.evaluate(length, case.axes), *groups)
+    if not output.shape and case.distribution in _ALIKE:
+        return max(count, count * count // _DRIFTING)
+    return count * (_UNEVEN if case.distribution == "uneven" else 1)
 
 
 def limits_of(task: Task, name: str, case: Case, answer: torch.Tensor, limits: Limits) -> Triple:

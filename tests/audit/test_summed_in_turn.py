@@ -9,8 +9,12 @@ from summed_in_turn import SumsInTurn, in_turn
 from robust_kbench.audit.examine import audit_cases
 from robust_kbench.audit.trial import try_variants
 from robust_kbench.audit.variants import Variant
+from robust_kbench.cases.values import make_inputs
+from robust_kbench.oracle.reference import Reference
+from robust_kbench.oracle.verdict import Judge
 from robust_kbench.registry import load_task, task_names
-from robust_kbench.schema.task import FloatDType
+from robust_kbench.schema.case import Case
+from robust_kbench.schema.task import Distribution, FloatDType
 
 BIG = float(1 << 24)  # the first number that does not change when one is added in float32
 SUMMED_IN_TURN = Variant("summed_in_turn", "honest", "Every sum term by term in one float32 accumulator.", in_turn)
@@ -42,6 +46,20 @@ def test_what_contains_sums_is_taken_apart() -> None:
             turned = whole()
         assert not torch.equal(plain, turned)
         torch.testing.assert_close(plain, turned, rtol=1e-2, atol=1e-4)
+
+
+@pytest.mark.parametrize("distribution", ["one_hot", "constant"])
+@pytest.mark.parametrize(("factor", "is_accepted"), [(1.0, True), (1.002, False)])
+def test_equal_terms_round_in_one_direction(distribution: Distribution, factor: float, is_accepted: bool) -> None:
+    """All rows are alike, so that one accumulator was off by 1.4 times the limit."""
+    task = load_task("loss/cross_entropy")
+    axes = {"rows": 6144, "classes": 8}
+    case = Case(axes=axes, dtype="float32", layout="contiguous", distribution=distribution, seed=3)
+    inputs, reference = make_inputs(task.spec, case), Reference(task)
+    with SumsInTurn():
+        answer = {name: factor * tensor for name, tensor in reference.native(inputs).items()}
+    judgements = Judge(task.spec, reference).expect(case, inputs).judge(answer)
+    assert judgements["loss"].is_accepted == is_accepted
 
 
 IN_HALVES = ("norm/rmsnorm", "norm/layernorm", "norm/l2_norm", "activation/softmax", "matmul/matmul")
