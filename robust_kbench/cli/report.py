@@ -157,9 +157,7 @@ def _speed(case: CaseScore) -> Iterator[str]:
     hot = f"   {case.hot_us:.1f} us hot" if case.hot_us is not None else ""
     against = f"{case.speedup} {case.fastest}, {case.verdict}{beside}"
     short = "" if case.is_resolved else f"   too short to be ranked: the clock tells {case.resolution_us:.2g} us apart"
-    charged = (
-        f"   charged {case.charge:.2f} times: a few calls take far longer than the others" if case.charge > 1 else ""
-    )
+    charged = f"   multiplied by {case.charge:.2f}, as a few calls take far longer" if case.charge > 1 else ""
     yield f"  speed     {case.dtype} {axes}   {time}   {against}{floor}{hot}{short}{charged}"
 
 

@@ -20,7 +20,7 @@ from robust_kbench.timing.statistics import FloatArray, Ordered, median
 
 _SAMPLE_BYTES = 4
 _UNEVEN, _UNEVEN_ALONE = 1.1, 1.25
-"""How many times as large its mean may be, in units of its median, as the fastest baseline's, without a charge.
+"""Largest quotient without a charge: the candidate's mean over its median, divided by the fastest baseline's.
 
 The median of a candidate's calls says nothing of a call in four that does the work of all. Of 987 bindings of honest
 kernels six were above 1.1, and of 360 that had a single session one in 30 was above 1.25."""
@@ -103,7 +103,7 @@ def _measured(names: Sequence[str], controlled: str, cases: Sequence[Sequence[Se
     charges = _charges(scored, by_session, counts)
     sessions_ns = iter(by_session[1:].ravel().tolist())
     medians_us = [[next(medians_ns) / 1e3 for _ in cases] for _ in scored]
-    medians_us[0] = [median * charge for median, charge in zip(medians_us[0], charges, strict=True)]
+    medians_us[0] = [typical_us * charge for typical_us, charge in zip(medians_us[0], charges, strict=True)]
     of_sessions = [[list(islice(sessions_ns, len(each))) for each in counts] for _ in baselines]
     against = _against(_quotients(names, controlled, samples, np.repeat(charges, totals)), counts)
     return [

@@ -59,7 +59,7 @@ def test_a_charge_for_uneven_calls_is_told_beside_the_speed() -> None:
     timing = Timing(axes={"rows": 1}, dtype="float32", sessions=(session,))
     (line,) = (line for line in report(make_record(timings=(timing,)), "mine").splitlines() if "  speed  " in line)
     assert "   200.0 us   2.00x [" in line
-    assert line.endswith("   charged 2.00 times: a few calls take far longer than the others")
+    assert line.endswith("   multiplied by 2.00, as a few calls take far longer")
 
 
 def _commands(cases: tuple[CaseResult, ...], given: int | Case | None = None) -> list[str]:
