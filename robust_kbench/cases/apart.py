@@ -23,14 +23,14 @@ import torch
 _QUERY = 32.0
 _LEAST_GAP = 23.0  # between one score and the next
 _LEVELS = (5.0, 4.0, 3.0, 2.0, 1.0)  # in units of that gap; short sequences have the first ones
-_SUNK, _SUNK_SHARE = (-5.0, -6.0), 1 / 3  # one key and all others; below -104 exponentials are zero in float32
+_SUNK, _SUNK_SHARE = (-5.0, -6.0), 1 / 3  # the first key and all others; below -104 exponentials are zero in float32
 _LEVEL_QUERY = 32.0
 _DIGITS = 5  # of such a unit, so that bfloat16 holds every level
 _CODE_OF_ZERO = 128
 _BLOCK_QUERY = 16.0
 _BLOCK_LEVELS = (8.0, 4.0, 2.0)  # a layer norm of 32 features or more keeps them apart
-_BLOCK_SUNK = (-3.0, -8.0)
-_TURN, _TURNED_SHARE = 4.0, 1 / 3  # a query is multiplied by one less this; a layer norm must not bring it near one
+_BLOCK_SUNK = (-3.0, -12.0, -8.0)  # the lowest one is the largest score of a query of the other sign
+_TURN, _TURNED_SHARE = 3.0, 1 / 3  # a query is multiplied by one less this; a layer norm must not bring it near one
 _LAST_HEADS = 1 / 3  # so that a single head is left with a third of its scores
 
 
@@ -91,13 +91,16 @@ def key_codes(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tenso
 def positions(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """Draw normal features [..., length, features]: the last one is zero, but 2, 4 and 8 at three random positions.
 
-    In a third of the sequences it is -3 at the first position, which all others see, and -8 behind it. The last but
-    one is 4 where the query is turned, and else zero. All but the last have a mean of zero, so that a layer norm leaves
-    zeros what they are: scores of order ten among usual positions would show how a kernel in halves rounds them.
+    In a third of the sequences it is -3 at the first position, -12 at the second, which nearly all others see too, and
+    -8 behind them. The last but one is 3 where the query is turned, and else zero. All but the last have a mean of
+    zero, so that a layer norm leaves zeros what they are, and all but the last two the same norm, so that it leaves
+    equal levels equal: among nearly equal scores a kernel's rounding would decide.
     """
     values = torch.randn(shape, generator=generator)
     values[..., -2] = _TURN * (torch.rand(shape[:-1], generator=generator) < _TURNED_SHARE)
-    values[..., :-2] -= values[..., :-1].sum(-1, keepdim=True) / (shape[-1] - 2)
+    values[..., :-2] -= values[..., :-2].mean(-1, keepdim=True)
+    values[..., :-2] *= math.sqrt(shape[-1] - 2) / values[..., :-2].norm(dim=-1, keepdim=True)
+    values[..., :-2] -= values[..., -2:-1] / (shape[-1] - 2)
     levels = _some_sunk(_leaders(shape[:-1], _BLOCK_LEVELS, generator), _BLOCK_SUNK, generator)
     values[..., -1:] = levels.unsqueeze(-1)
     return values
@@ -137,11 +140,11 @@ def _unit(width: int) -> float:
     return _LEAST_GAP * math.sqrt(width) / _QUERY
 
 
-def _some_sunk(levels: torch.Tensor, sunk: tuple[float, float], generator: torch.Generator) -> torch.Tensor:
-    """Lower a third of the rows of `levels` [..., length]: the first position to `sunk[0]`, all others to `sunk[1]`."""
-    first, others = sunk
-    low = torch.full_like(levels, others)
-    low[..., :1] = first
+def _some_sunk(levels: torch.Tensor, sunk: tuple[float, ...], generator: torch.Generator) -> torch.Tensor:
+    """Lower a third of the rows of `levels` [..., length]: first positions to `sunk`, all behind them to its last."""
+    low = torch.full_like(levels, sunk[-1])
+    leading = torch.tensor(sunk[: levels.shape[-1]])
+    low[..., : len(leading)] = leading
     is_sunk = torch.rand((*levels.shape[:-1], 1), generator=generator) < _SUNK_SHARE
     return torch.where(is_sunk, low, levels)
 

@@ -122,6 +122,14 @@ def test_a_maximum_of_other_queries_or_heads_of_a_block_is_too_high(heads: int, 
         assert float((largest.amax(1) - largest.amin(1) > -VANISHING).double().mean()) > 0.8
 
 
+@pytest.mark.parametrize(("heads", "width", "is_normed"), BLOCKS)
+def test_no_query_of_a_block_has_nearly_equal_keys_ahead(heads: int, width: int, is_normed: bool) -> None:
+    scores, _ = _scores_of_a_block(60, heads, width, is_normed)
+    behind = scores.amax(-1, keepdim=True) - scores
+    # A normalised level of 32 features is rounded in the sixth digit; a score of a hundred by as much.
+    assert not ((behind > 1e-3) & (behind < 3.0)).any()
+
+
 def test_values_of_a_block_are_of_the_usual_size() -> None:
     source = _source()
     x, weight = apart.positions((2, 30, 64), source), apart.projection((192, 64), source)
