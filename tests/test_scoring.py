@@ -447,8 +447,18 @@ def test_even_calls_are_not_charged(timed: Timing) -> None:
     assert scored.speedup.value == pytest.approx(2.0)
 
 
-def test_as_uneven_as_the_fastest_baseline_is_not_charged() -> None:
-    ours, theirs = (decoded(timing(_uneven(name, 0, 4, 8)))[0] for name in ("candidate", "compile"))
+def _uneven_both(*slow: int) -> Session:
+    ours, theirs = (decoded(timing(_uneven(name, *slow)))[0] for name in ("candidate", "compile"))
     both = {"candidate": ours["candidate"], "eager": ours["eager"], "compile": theirs["compile"]}
-    made = Session(samples={name: encode_samples(times) for name, times in both.items()}, foreign_load=0.0)
-    assert score_case(timing(made)).charge == 1.0
+    return Session(samples={name: encode_samples(times) for name, times in both.items()}, foreign_load=0.0)
+
+
+def test_as_uneven_as_the_fastest_baseline_is_not_charged() -> None:
+    assert score_case(timing(_uneven_both(5))).charge == 1.0
+
+
+@pytest.mark.parametrize(("sessions", "excused"), [(1, 1.25), (5, 1.1)])
+def test_an_uneven_baseline_does_not_excuse_a_candidate_whose_mean_is_twice_its_median(
+    sessions: int, excused: float
+) -> None:
+    assert score_case(timing(*[_uneven_both(0, 4, 8)] * sessions)).charge == pytest.approx(2 / excused)
