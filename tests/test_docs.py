@@ -67,11 +67,12 @@ def test_every_command_runs_and_prints_what_the_page_shows(page: Path, tmp_path:
 
 
 def _shape(printed: str) -> list[str]:
-    """The lines without what differs from run to run: numbers, processor, load, the nearest case, the faster of two."""
+    """The lines without what differs from run to run: numbers, processor, load, nearest case, the faster of two."""
     drawn = ("  warning   load", "  values ")  # a few of a task's distributions may be missing in a short suite
     lines = [line for line in printed.splitlines() if line.strip() and not line.startswith(drawn)]
     lines = [re.sub(r"( at ).*", r"\1", line) for line in lines]
     lines = [re.sub(r"\b(faster|same|slower|ambiguous)\b|   \d+% of the floor's speed", "", line) for line in lines]
+    lines = [re.sub(r"   multiplied by [\d.]+, as a few calls take far longer", "", line) for line in lines]
     lines = [re.sub(r"(x(?: \[[^\]]*\])?) (eager|reference)\b", r"\1 plain PyTorch", line) for line in lines]
     lines = [re.sub(r"(  on        ).*( \(cpu)", r"\1\2", line) for line in lines]
     return [re.sub(r"\s+", " ", re.sub(r"[\d.,]+", "#", line)) for line in lines]

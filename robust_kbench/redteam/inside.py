@@ -16,6 +16,7 @@ from typing import Any
 from robust_kbench.isolation.arena import Slots
 from robust_kbench.isolation.process import Reply
 from robust_kbench.isolation.protocol import Answer, Loaded, Raised, parse_answer
+from robust_kbench.isolation.resident import Used
 from robust_kbench.worker import arguments, devices, loaders, wire
 
 
@@ -36,6 +37,7 @@ class InsideWorker:
         os.close(lent)
         self._kernel: Callable[..., Any] = _nothing
         self._kept: object = None
+        self.used = Used()
 
     def load(self, request: dict[str, Any], *, spin: bool, timeout_s: float) -> Loaded | Raised:
         """Import the submission in this process."""

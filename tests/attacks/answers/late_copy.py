@@ -4,7 +4,7 @@ clock has stopped and nobody has looked yet.
 catalogue: [O15, T04]
 hint: thread-injection
 aim: wrong
-stopped_by: [clocks]
+stopped_by: [clocks, circumstances]
 twin: joined_threads
 """
 

@@ -3,7 +3,7 @@ then. There is no other thread and no other process.
 
 catalogue: [T03, T14]
 aim: wrong
-stopped_by: [clocks]
+stopped_by: [clocks, circumstances]
 twin: signal_handler
 """
 

@@ -4,7 +4,7 @@ stops the clock, and only then starts to work.
 
 catalogue: [T14, H05]
 aim: wrong
-stopped_by: [clocks]
+stopped_by: [clocks, circumstances]
 twin: constructor_cpp
 */
 #include <chrono>

@@ -3,7 +3,7 @@
 catalogue: [T04]
 hint: thread-injection
 aim: wrong
-stopped_by: [clocks, floor]
+stopped_by: [clocks, floor, circumstances]
 twin: joined_thread_pool
 """
 
