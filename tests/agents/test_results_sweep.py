@@ -396,7 +396,9 @@ def test_runs_side_by_side_share_their_verdicts_and_come_to_an_end(tmp_path: Pat
     archives = [evolution.replayed(tmp_path / run.name).outcome.archive for run in sweep.runs(file)]
     assert len({archive.root.judged for archive in archives}) == 1
     codes = {node.candidate.code for archive in archives for node in archive}
-    winners = {(tmp_path / run.name / "best" / "kernel.cpp").read_text() for run in sweep.runs(file)}
+    best = [tmp_path / run.name / "best" / "kernel.cpp" for run in sweep.runs(file)]
+    winners = {path.read_text() for path in best if path.exists()}  # in three steps one may find no faster kernel
+    assert winners
     assert len(list((tmp_path / "shared").iterdir())) == len(codes) + len(winners) + 1
     again = sweep.carry_out(file, tmp_path, jobs=2)
     assert again == swept
