@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TextIO
 
 from scipy.stats import binomtest
@@ -14,6 +15,7 @@ from robust_kbench.redteam.corpus import CLASSES, DEVICE_GROUPS, GROUPS, Attack,
 from robust_kbench.redteam.trial import BROKEN, NAIVE, Ending
 
 _CONFIDENCE = 0.95
+_PLACE = str(Path(__file__).resolve().parents[2])  # where the package is; a table is published, and leaves it out
 COLUMNS = (
     "specimen", "kind", "catalogue", "hint", "aim", "stopped_by", "twin", "status", "succeeded", "reason", "effects",
     "gain", "seconds", "armed", "armed_without", "armed_status", "armed_gain", "armed_seconds",
@@ -142,8 +144,9 @@ def _row(trials: Trials) -> list[object]:
         about = [specimen.kind, " ".join(told.catalogue), told.hint, told.aim, " + ".join(told.stopped_by), told.twin]
     else:
         about = ["honest", " ".join(getattr(header, "looks_like", ())), "", "", "", ""]
+    reason = ending.reason.split("\n")[0].replace(_PLACE, "")
     return [
-        specimen.name, *about, ending.status, int(ending.succeeded), ending.reason.split("\n")[0][:200],
+        specimen.name, *about, ending.status, int(ending.succeeded), reason[:200],
         "; ".join(ending.effects), _rounded(ending.gain), ending.seconds, "" if armed is None else int(armed.succeeded),
         "" if armed is None else " + ".join(armed.off), "" if armed is None else armed.status,
         "" if armed is None else _rounded(armed.gain), "" if armed is None else armed.seconds,

@@ -96,3 +96,12 @@ def test_the_table_has_a_row_for_each_specimen() -> None:
         "timing", "0", "y[0]: got 0", "clocks",
     )  # fmt: skip
     assert (rows[2]["kind"], rows[2]["catalogue"], rows[2]["armed"]) == ("honest", "B02", "")
+
+
+def test_a_row_does_not_say_where_on_the_machine_the_package_is() -> None:
+    file = io.StringIO()
+    report.Table(file).add(
+        trials(reason=f"PermissionError: '{Path(report.__file__).resolve().parents[1]}/__init__.py'")
+    )
+    (row,) = csv.DictReader(io.StringIO(file.getvalue()))
+    assert row["reason"] == "PermissionError: '/robust_kbench/__init__.py'"

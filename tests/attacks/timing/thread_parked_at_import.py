@@ -1,4 +1,4 @@
-"""The same with a thread that waits since the import, so that no count of threads changes in a call.
+"""Starts a thread at its import, which does the work of each call, so that no count of threads changes in a call.
 
 catalogue: [T04]
 hint: thread-injection
