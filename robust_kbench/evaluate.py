@@ -461,7 +461,7 @@ class _Run:
                 measure(
                     self._task.spec, contestants, suite.timed, self._tier,
                     judge=self._judge, pool=self._pool, device=self._device, watch=self._watch, progress=self._progress,
-                    is_doubtful=guards.needs_confirmation, opening=self._opening, measured=measured,
+                    opening=self._opening, measured=measured,
                     spots=self._spots,
                 )  # fmt: skip
         finally:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from robust_kbench import guards
 from robust_kbench.devices import open_device
 from robust_kbench.isolation.pool import WarmPool
 from robust_kbench.oracle.reference import Reference
@@ -46,5 +45,5 @@ def measured_in(
         return measure(
             task.spec, [], [TIMED], tier,
             judge=Judge(task.spec, Reference(task)), pool=pool, device=open_device("cpu"), watch=Stopwatch(),
-            progress=lambda *_: None, is_doubtful=guards.needs_confirmation, measured=measured,
+            progress=lambda *_: None, measured=measured,
         )  # fmt: skip

@@ -80,7 +80,7 @@ def make_observation(**changes: Any) -> Observation:
     case = changes.pop("case", None) or make_case(role=changes.pop("role", "check"))
     return Observation(
         case=case,
-        **{"ending": "returned", "elapsed_ns": 1_000_000, "wake_ns": 30_000, "peer_wake_ns": 30_000, **changes},
+        **{"ending": "returned", "elapsed_ns": 1_000_000, **changes},
     )
 
 

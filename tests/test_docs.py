@@ -74,6 +74,7 @@ def _shape(printed: str) -> list[str]:
     lines = [re.sub(r"\b(faster|same|slower|ambiguous)\b|   \d+% of the floor's speed", "", line) for line in lines]
     lines = [re.sub(r"   multiplied by [\d.]+, as a few calls take far longer", "", line) for line in lines]
     lines = [re.sub(r"(x(?: \[[^\]]*\])?) (eager|reference)\b", r"\1 plain PyTorch", line) for line in lines]
+    lines = [re.sub(r"   \([\d.,]+x plain PyTorch\)", "", line) for line in lines]  # one of them may have been left out
     lines = [re.sub(r"(  on        ).*( \(cpu)", r"\1\2", line) for line in lines]
     return [re.sub(r"\s+", " ", re.sub(r"[\d.,]+", "#", line)) for line in lines]
 

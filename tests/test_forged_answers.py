@@ -193,7 +193,7 @@ def call(self, request):
     x, weight = self._device.prepare(self._abi, self._arena, request)._arguments
     self.y = torch.zeros(x.shape)
     self._answer(nonce, {"outcome": "returned", "outputs": arguments.describe(self.y)})
-    for word in (wire.READY, wire.ARMED, wire.DONE, wire.FINISHED, wire.PREPARED):
+    for word in (wire.READY, wire.DONE, wire.FINISHED, wire.PREPARED):
         self._words[word] = nonce
     self._wait(wire.GO, nonce)
     time.sleep(0.05)

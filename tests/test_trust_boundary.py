@@ -297,7 +297,7 @@ wait = session._Session._wait
 def wait_and_work(self, word, nonce):
     wait(self, word, nonce)
     call = sys._getframe(1).f_locals["call"]
-    if word == wire.ARM and isinstance(call, devices.CpuCall):
+    if word == wire.WAKE and isinstance(call, devices.CpuCall):
         time.sleep(0.02)
         call.early = rmsnorm(*call._arguments)
 
@@ -308,8 +308,7 @@ def run(self, kernel):
 session._Session._wait, devices.CpuCall.run = wait_and_work, run
 """
     record = evaluator.evaluate(submit(python(RIGHT, cheat)), tier="quick")
-    assert record.status == "rejected"
-    assert record.reason.startswith("clock: ")
+    assert (record.status, [each.role for each in record.cases if each.status != "passed"]) == ("incorrect", ["timed"])
 
 
 DRAWN_EARLY = """

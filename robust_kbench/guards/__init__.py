@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from robust_kbench.guards import (
     bounds,
-    clock,
     determinism,
     lateness,
     mutation,
@@ -26,7 +25,6 @@ GUARDS: tuple[Guard, ...] = (
     mutation.inspect,
     bounds.inspect,
     processes.inspect,
-    clock.inspect,
     undefined_behaviour.inspect,
     determinism.inspect,
     lateness.inspect,
@@ -37,9 +35,3 @@ GUARDS: tuple[Guard, ...] = (
 def inspect(seen: Sequence[Observation]) -> tuple[Finding, ...]:
     """Collect the findings of all guards, at most one per guard and kind, since a thousand equal ones say no more."""
     return tuple(finding for guard in GUARDS for finding in guard(seen))
-
-
-def needs_confirmation(seen: Sequence[Observation]) -> bool:
-    """Tell if only the wake-up time of its worker speaks against a session, which may also be the machine's doing."""
-    rejecting = {finding.guard for finding in inspect(seen) if finding.severity == "reject"}
-    return rejecting == {"clock"}

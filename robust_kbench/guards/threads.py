@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from robust_kbench.guards.thresholds import by_shape, median_of
+from robust_kbench.guards.groups import by_shape, median_of
 from robust_kbench.schema.finding import Finding
 from robust_kbench.schema.observation import Observation
 

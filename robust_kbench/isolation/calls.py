@@ -42,7 +42,7 @@ class _Began:
     """State of the stopped worker before each time it is woken: to prepare, to rehearse, and to begin."""
 
     preparation: schedule.Turn
-    rehearsal: schedule.Turn = field(default_factory=schedule.Turn)
+    rehearsal: schedule.Turn | None = None
     turn: schedule.Turn = field(default_factory=schedule.Turn)
     handing_ns: int = 0
     private_bytes: int = 0
@@ -142,9 +142,9 @@ class Caller(Placing):
     ) -> Observation:
         """Call the kernel once, or as `use` says.
 
-        `sweep` empties caches of everything, before the worker rehearses. `evict` empties them of slots. With it,
-        inputs are written after the rehearsal, and the worker sees them for some microseconds before GO; without it,
-        they are written before the sweep. `emulation` says how a kernel that was built for the emulator runs.
+        `sweep` empties caches of everything, `evict` of slots. With `evict` the worker rehearses in between, so that
+        code of ours is in the caches when the clock starts. `emulation` says how a kernel that was built for the
+        emulator runs.
         """
         self._arena.begin(use.room * case_footprint(self._task, case), same_place=use.same_place)
         placed = self._place_all(inputs, use, case, abi)
@@ -158,8 +158,6 @@ class Caller(Placing):
             sweep()
 
         def hand_over() -> None:
-            if evict is None:
-                began.rehearsal = schedule.look(worker.pid, worker.tree())
             started = time.perf_counter_ns()
             slots = self._hand_over(placed, outputs)
             began.handing_ns = time.perf_counter_ns() - started
@@ -178,8 +176,14 @@ class Caller(Placing):
         }
         scalars = wire.pack_scalars(wire.places_of_scalars(described), use.scalars(inputs))
         try:
-            stages = (hand_over,) if evict is None else (prepare, hand_over)
-            reply = worker.call(request, *stages, scalars=scalars, copy_out=self._copy_out, timeout_s=self._timeout_s)
+            reply = worker.call(
+                request,
+                hand_over,
+                None if evict is None else prepare,
+                scalars=scalars,
+                copy_out=self._copy_out,
+                timeout_s=self._timeout_s,
+            )
             returned = time.perf_counter_ns()
             after = schedule.look(worker.pid, worker.tree())
             seen = self._observe(worker, abi, case, reply, placed, outputs, began, use)
@@ -190,16 +194,21 @@ class Caller(Placing):
             return Observation(case, "crashed", str(error), error.log)
         if seen.ending != "returned":
             return replace(seen, changed_inputs=self._changed(placed)) if began.handing_ns else seen
+        prepared = began.rehearsal or began.turn
+        pages_ns, used_ns = seen.elapsed_ns - reply.elapsed_ns, after.used_since(began.turn)
         return replace(
             seen,
+            elapsed_ns=max(0, seen.elapsed_ns - reply.judge_waited_ns),
+            waited_ns=after.waited_since(began.turn),
+            used_ns=None if used_ns is None else used_ns + pages_ns,
             handing_ns=began.handing_ns,
             draining_ns=time.perf_counter_ns() - returned,
-            waited_ns=began.turn.waited_by(reply.queued_ns, after),
-            preparation=_window(worker, began.preparation, began.rehearsal, reply.preparation_ns),
+            preparation=_window(worker, began.preparation, prepared, reply.preparation_ns),
             rehearsal=None
-            if reply.rehearsal_ns is None
+            if began.rehearsal is None or reply.rehearsal_ns is None
             else _window(worker, began.rehearsal, began.turn, reply.rehearsal_ns),
-            outside=_window(worker, began.turn, after, reply.wake_ns + reply.stopping_ns, on_clock_ns=reply.elapsed_ns),
+            stopping_ns=reply.stopping_ns,
+            may_miss=worker.may_start_processes and after.may_miss(began.turn),
             left_processes=after.processes - 1,
             threads_before=began.turn.threads,
             threads_after=after.threads,
@@ -275,7 +284,6 @@ class Caller(Placing):
             overruns=overruns,
             reused=reused(claims, use.order),
             elapsed_ns=reply.elapsed_ns + missing * PAGE_NS,
-            wake_ns=reply.wake_ns,
             reports=_plain(answer),
         )
 
@@ -359,15 +367,12 @@ def _is_row_major(claim: Claim) -> bool:
     )
 
 
-def _window(
-    worker: Worker, before: schedule.Turn, after: schedule.Turn, took_ns: int, *, on_clock_ns: int = 0
-) -> Window:
-    """Return the window between two looks at the stopped worker: `took_ns` off the clock, `on_clock_ns` on it."""
-    all_ns = after.used_since(before)
-    used_ns = took_ns if all_ns is None else all_ns - on_clock_ns
+def _window(worker: Worker, before: schedule.Turn, after: schedule.Turn, took_ns: int) -> Window:
+    """Return the window of `took_ns` between two looks at the stopped worker."""
+    used_ns = after.used_since(before)
     return Window(
         took_ns,
-        used_ns if used_ns >= 0 else None,
+        took_ns if used_ns is None else used_ns,
         may_miss=worker.may_start_processes and after.may_miss(before),
     )
 

@@ -70,20 +70,15 @@ class Reply:
 
     answer: Answer
     elapsed_ns: int
-    """Time from GO to DONE on the judge's clock."""
-    wake_ns: int
-    """Time from inputs in place to ARMED: the window in which it could work off the clock."""
+    """Time from GO, before the worker is woken, to DONE on the judge's clock."""
     stopping_ns: int = 0
-    """Time from DONE to its stop: the other such window."""
+    """Time from DONE to its stop: a window in which it could work off the clock."""
     preparation_ns: int = 0
     """Time from the request to its stop behind PREPARED: a window for work that needs shapes and addresses only."""
     rehearsal_ns: int | None = None
-    """Time from WAKE to its stop behind READY, where inputs come later: another window.
-
-    Elsewhere it is None, and this time is part of `wake_ns`.
-    """
-    queued_ns: int | None = None
-    """Time that its first thread had stood in a run queue in all its life when it was armed; None where unknown."""
+    """Time from WAKE to its stop behind READY: another such window. None where nothing is rehearsed."""
+    judge_waited_ns: int = 0
+    """Part of `elapsed_ns` for which the judge itself waited for a processor, and could not see DONE."""
 
 
 class Worker:
@@ -131,7 +126,6 @@ class Worker:
         self.layers: tuple[str, ...] = ()
         """Layers of the sandbox in force, as our own code reported them before it read its first request."""
         self.pid, self._init, self._guardian = self._await_birth()
-        self._queue = schedule.open_queue(self.pid)
         self._inherited_bytes = processes.private_bytes(self.pid)
         self._is_disk_limited = (
             _free_disk_bytes(scratch.parent) > 2 * _LEAST_FREE_DISK_BYTES
@@ -175,56 +169,51 @@ class Worker:
     def call(
         self,
         request: dict[str, Any],
-        before_rehearsal: Callable[[], None],
-        before_clock: Callable[[], None] | None = None,
+        before_clock: Callable[[], None],
+        before_rehearsal: Callable[[], None] | None = None,
         *,
         scalars: bytes = b"",
         copy_out: bool,
         timeout_s: float,
     ) -> Reply:
-        """Call the kernel once. The callbacks run while the worker is stopped; the last one writes the inputs.
+        """Call the kernel once. The callbacks run while the worker is stopped; `before_clock` writes the inputs.
 
-        Inputs that are `scalars`, packed, come with ARM: a worker that knew them earlier could draw random numbers.
+        Inputs that are `scalars`, packed, come with GO: a worker that knew them earlier could draw random numbers.
+        Without `before_rehearsal` nothing is rehearsed.
         """
         nonce = _nonce()
         began = self._run()
-        self._send({"op": "call", "nonce": nonce, "copy_out": copy_out, **request})
-        deadline = time.monotonic() + timeout_s
-        self._wait(wire.PREPARED, nonce, deadline, "preparing a call")
+        rehearses = before_rehearsal is not None
+        self._send({"op": "call", "nonce": nonce, "copy_out": copy_out, "rehearses": rehearses, **request})
+        self._wait(wire.PREPARED, nonce, time.monotonic() + timeout_s, "preparing a call")
         self.park()
         preparation_ns = self._stopped_ns - began
-        before_rehearsal()
-        deadline = time.monotonic() + timeout_s
-        woken = self._wake(wire.WAKE, nonce)
-        self._wait(wire.READY, nonce, deadline, "waking up")
         rehearsal_ns = None
-        if before_clock is None:
-            self._hand_over(scalars)
-            self._signal(wire.ARM, nonce)
-        else:
+        if before_rehearsal is not None:
+            before_rehearsal()
+            woken = self._wake(wire.WAKE, nonce)
+            self._wait(wire.READY, nonce, time.monotonic() + timeout_s, "rehearsing a call")
             self.park()
             rehearsal_ns = self._stopped_ns - woken
-            before_clock()
-            self._hand_over(scalars)
+        before_clock()
+        self._hand_over(scalars)
+        with schedule.own_waiting() as waited_ns:
+            waited_before_ns = waited_ns()
+            started = self._wake(wire.GO, nonce)
             deadline = time.monotonic() + timeout_s
-            woken = self._wake(wire.ARM, nonce)
-        self._wait(wire.ARMED, nonce, deadline, "waking up")
-        queued_ns = schedule.queued_ns(self._queue)  # one short read: a thread of the worker's may run meanwhile
-        started = time.perf_counter_ns()
-        self._signal(wire.GO, nonce)
-        self._wait(wire.DONE, nonce, deadline, "running the kernel")
-        ended = time.perf_counter_ns()
+            self._wait(wire.DONE, nonce, deadline, "running the kernel")
+            ended = time.perf_counter_ns()
+            judge_waited_ns = waited_ns() - waited_before_ns if self._spin else 0  # else they share a core
         if copy_out:
             self._wait(wire.FINISHED, nonce, deadline, "copying the outputs")
         self.park()
         return Reply(
             self._answer(nonce),
             ended - started,
-            wake_ns=started - woken,
             stopping_ns=self._stopped_ns - ended,
             preparation_ns=preparation_ns,
             rehearsal_ns=rehearsal_ns,
-            queued_ns=queued_ns,
+            judge_waited_ns=judge_waited_ns,
         )
 
     def launch(
@@ -255,7 +244,7 @@ class Worker:
     def arm(self, turn: bytes, scalars: bytes) -> None:
         """Let it launch the call that it has prepared; it runs already (see `go_on`)."""
         self._hand_over(scalars, turn)
-        self._signal(wire.ARM, self._nonce)
+        self._signal(wire.GO, self._nonce)
 
     def launched(
         self,
@@ -411,8 +400,6 @@ class Worker:
         self._channel.close()
         os.close(self._log_fd)
         os.close(self._status_fd)
-        if self._queue is not None:
-            os.close(self._queue)
         discard(self.scratch)
 
     @property

@@ -1,9 +1,9 @@
 """Processor time that a worker has used, and the time that others kept it waiting, read while it is stopped.
 
 A thread that can run and does not, waits: the kernel counts that in /proc/PID/schedstat, for the first thread. It waits
-for the worker's own threads too, which is no excuse: their running time is taken off. It may also wait for children
-that come and go unseen, so nothing is excused when any process or thread was created on this machine meanwhile: the
-last process id that the kernel gave away has then changed, in any namespace.
+for the worker's own threads too, which is no excuse: their running time is taken off. Where a worker may start
+processes, it may also have waited for children that came and went unseen. Then the last process id that the kernel gave
+away has changed, in any namespace.
 
 A stopped process uses nothing. That is checked against the processor time of each process, and against the number of
 times that each of its threads was put on a processor, which the kernel counts at once.
@@ -14,7 +14,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from robust_kbench.isolation import processes
@@ -46,26 +47,20 @@ class Turn:
         own_ns = self.ran_ns + self.others_ran_ns - earlier.ran_ns - earlier.others_ran_ns
         return own_ns + sum(self.children_ns.values()) - sum(earlier.children_ns.values())
 
-    def waited_since(self, earlier: Turn) -> int | None:
-        """Return the ns that the first thread stood in a run queue behind foreign processes; None where uncertain."""
-        is_alone = self.processes == earlier.processes == 1 and self.last_pid == earlier.last_pid
-        if not (is_alone and self.is_known and earlier.is_known):
-            return None
+    def waited_since(self, earlier: Turn) -> int:
+        """Return the ns that the first thread stood in a run queue behind other processes since; 0 where unknown."""
+        if not (self.is_known and earlier.is_known):
+            return 0
         others_ns = max(0, self.others_ran_ns - earlier.others_ran_ns)
         return max(0, self.waited_ns - earlier.waited_ns - others_ns)
 
-    def waited_by(self, queued_ns: int | None, later: Turn) -> int | None:
-        """Return the ns waited from this turn until the first thread had queued for `queued_ns`, before `later`.
-
-        All that its own threads have run until `later` may have been before that moment: so all of it is taken off, as
-        no excuse. None where `queued_ns` or the waiting until `later` is not known.
-        """
-        waited_ns = later.waited_since(self)
-        return None if waited_ns is None or queued_ns is None else min(waited_ns, max(0, queued_ns - self.waited_ns))
-
     def may_miss(self, earlier: Turn) -> bool:
-        """Tell if a process or a thread may have come and gone since then, which neither of the two turns shows."""
-        return not (self.is_known and earlier.is_known) or self.last_pid != earlier.last_pid
+        """Tell if there are other processes in the tree, or if one may have come and gone since then.
+
+        The first thread may have waited for them, and some of their use may be in no account.
+        """
+        is_known = self.is_known and earlier.is_known and self.last_pid == earlier.last_pid
+        return not is_known or self.processes > 1 or earlier.processes > 1
 
 
 @dataclass(frozen=True)
@@ -79,20 +74,25 @@ class Rest:
     used_ns: int
 
 
-def open_queue(pid: int) -> int | None:
-    """Open a file to ask `queued_ns`, which is faster than `look`; the caller closes it. None where there is none."""
+@contextmanager
+def own_waiting() -> Iterator[Callable[[], int]]:
+    """Yield a function that tells for how many ns the calling thread has stood in a run queue: 0 where unknown."""
     try:
-        return os.open(f"/proc/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return None
-
-
-def queued_ns(queue: int | None) -> int | None:
-    """Return the ns that the first thread has stood in a run queue, behind any thread; valid while it runs, too."""
+        yield lambda: 0
+        return
     try:
-        return None if queue is None else int(os.pread(queue, 80, 0).split()[1])
-    except (OSError, IndexError, ValueError):  # it has ended meanwhile
-        return None
+        yield lambda: _waited_ns(file)
+    finally:
+        os.close(file)
+
+
+def _waited_ns(file: int) -> int:
+    try:
+        return int(os.pread(file, 80, 0).split()[1])
+    except (OSError, IndexError, ValueError):  # a kernel that does not count it
+        return 0
 
 
 def look(pid: int, members: Sequence[int]) -> Turn:

@@ -19,7 +19,7 @@ from robust_kbench.cases import bank
 from robust_kbench.cases.suite import draw_suite
 from robust_kbench.cases.values import Inputs
 from robust_kbench.checking import Checker
-from robust_kbench.guards import clock, floor, lateness
+from robust_kbench.guards import floor, lateness
 from robust_kbench.isolation import calls, pool, process
 from robust_kbench.isolation.arena import REDZONE_BYTES, Slots
 from robust_kbench.isolation.protocol import Raised
@@ -128,30 +128,30 @@ def _verify_none(self: session.TimingSession, name: str, seen: Observation, *_: 
 
 
 def _no_clocks() -> AbstractContextManager[None]:
-    """Leave out the comparison of clocks, the charge for work off the clock, and the check of stopped workers.
+    """Leave out the charge for work off the clock, and the check of stopped workers.
 
-    Inputs are there before a worker rehearses, and it runs on for a while after completion.
+    Inputs and scalars are there before a worker rehearses, and it runs on for a while after completion.
     """
-    kept = tuple(guard for guard in guards.GUARDS if guard not in (clock.inspect, lateness.inspect))
-    park, signal, call = process.Worker.park, process.Worker._signal, calls.Caller.call
+    kept = tuple(guard for guard in guards.GUARDS if guard is not lateness.inspect)
+    park, signal, call = process.Worker.park, process.Worker._signal, process.Worker.call
     on_the_clock: weakref.WeakSet[process.Worker] = weakref.WeakSet()
 
     def call_early(
-        caller: calls.Caller,
-        *arguments: Any,
-        evict: Callable[[Sequence[torch.Tensor]], None] | None = None,
+        worker: process.Worker,
+        request: dict[str, Any],
+        before_clock: Callable[[], None],
+        before_rehearsal: Callable[[], None] | None = None,
+        *,
+        scalars: bytes = b"",
         **options: Any,
-    ) -> Observation:
-        hand_over = caller._hand_over
+    ) -> process.Reply:
+        def hand_over() -> None:
+            if before_rehearsal is not None:
+                before_rehearsal()
+            before_clock()
+            worker._hand_over(scalars)
 
-        def hand_over_and_evict(*places: Any) -> list[torch.Tensor]:
-            slots = hand_over(*places)
-            if evict is not None:
-                evict(slots)
-            return slots
-
-        with patch.object(caller, "_hand_over", hand_over_and_evict):
-            return call(caller, *arguments, **options)
+        return call(worker, request, lambda: None, hand_over, scalars=scalars, **options)
 
     def signal_and_remember(worker: process.Worker, word: int, nonce: int) -> None:
         if word == wire.GO:
@@ -166,7 +166,7 @@ def _no_clocks() -> AbstractContextManager[None]:
 
     return _replaced(
         (guards, "GUARDS", kept),
-        (calls.Caller, "call", call_early),
+        (process.Worker, "call", call_early),
         (process.Worker, "_signal", signal_and_remember),
         (process.Worker, "park", park_late),
         (process.Worker, "check_parked", _tolerate),

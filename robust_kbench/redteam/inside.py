@@ -51,8 +51,8 @@ class InsideWorker:
     def call(
         self,
         request: dict[str, Any],
-        before_rehearsal: Callable[[], None],
-        before_clock: Callable[[], None] | None = None,
+        before_clock: Callable[[], None],
+        before_rehearsal: Callable[[], None] | None = None,
         *,
         scalars: bytes = b"",
         copy_out: bool,
@@ -60,10 +60,9 @@ class InsideWorker:
     ) -> Reply:
         """Call the kernel in this process."""
         call = devices.CpuDevice().prepare(self._abi, self._arena, {**request, "copy_out": copy_out})
-        before_rehearsal()
-        call.fill()
-        if before_clock is not None:
-            before_clock()
+        if before_rehearsal is not None:
+            before_rehearsal()
+        before_clock()
         call.receive(wire.unpack_scalars(wire.places_of_scalars(request["inputs"]), scalars))
         started = time.perf_counter_ns()
         try:
@@ -74,7 +73,7 @@ class InsideWorker:
             answer = parse_answer(json.dumps({"nonce": 0, **told}).encode(), 0)
         elapsed_ns = time.perf_counter_ns() - started
         self._kept = call
-        return Reply(answer, elapsed_ns, 0)
+        return Reply(answer, elapsed_ns)
 
     def tree(self) -> list[int]:
         """List the judge's process, the only one there is."""

@@ -37,14 +37,12 @@ class Repetition:
 class Window:
     """Part of a call that is off the clock, in ns: its length, and the processor time of the worker's processes.
 
-    Where the time of one of them is in no account, `used_ns` is all of `took_ns`. It is None, not known, where a call
-    had less processor time than time on the clock: the call has waited, and the rest for the window is unknown.
-    `may_miss`: something took a process id meanwhile. It may have been a process that came and went unseen, with all
-    that it has used.
+    Where the time of one of them is in no account, `used_ns` is all of `took_ns`. `may_miss`: something took a process
+    id meanwhile. It may have been a process that came and went unseen, with all that it has used.
     """
 
     took_ns: int = 0
-    used_ns: int | None = 0
+    used_ns: int = 0
     may_miss: bool = False
 
 
@@ -53,17 +51,19 @@ class Observation:
     """Observation of one call of a submission or a baseline.
 
     `outputs` are private copies, taken while the worker was stopped. A missing output is explained in `problems`, for
-    example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it. `wake_ns` is
-    the time from inputs in place to a worker that waits for GO. `peer_wake_ns` is the same of the baseline's latest
-    call, less its wait for a processor where this one's wait is known, too. `handing_ns` went into writing the
-    arguments to shared memory, `draining_ns` into copying and comparing the results, both while the worker was stopped.
+    example by a wrong shape. `overruns` gives, per tensor, the distance in bytes of a write outside it. `handing_ns`
+    went into writing the arguments to shared memory, `draining_ns` into copying and comparing the results, both while
+    the worker was stopped.
     `reports` are the words of the emulator's checker, `defects` the same with its lines looked up. `repetition`
     compares its answer with that of an earlier call on equal inputs.
 
-    Three windows are off the clock: `preparation`, in which the worker knows shapes and addresses, `rehearsal`, where
-    that comes before the inputs, and `outside`, from inputs in place to its stop behind DONE, less the time on the
-    clock. `waited_ns` is the part of `wake_ns` for which the worker stood in a run queue behind foreign processes; None
-    where unknown. `threads_before` and `threads_after` count the tree's threads while it was stopped.
+    On a processor `elapsed_ns` is the time from GO to DONE. For `waited_ns` of it, or of the time until its stop, the
+    worker's first thread stood in a run queue behind other processes. `used_ns` is the processor time of the worker's
+    processes from GO to their stop, which came `stopping_ns` after DONE; None where the time of one of them is in no
+    account. `may_miss`: they may include processes of its own that no look shows. Two windows are off the clock, before
+    the inputs are there:
+    `preparation`, in which the worker learns shapes and addresses, and `rehearsal`. `threads_before` and
+    `threads_after` count the tree's threads while it was stopped.
 
     On a CUDA device (see isolation.gate) `elapsed_ns` is by the judge's own context, and `clock` says how. "gate": from
     the last of the inputs to the judge's next turn, or to the end word. "wall": launches included. None: the time is no
@@ -84,18 +84,18 @@ class Observation:
     changed_inputs: tuple[str, ...] = ()
     overruns: Mapping[str, int] = field(default_factory=dict)
     elapsed_ns: int = 0
-    wake_ns: int = 0
+    waited_ns: int = 0
+    used_ns: int | None = None
+    stopping_ns: int = 0
+    may_miss: bool = False
     handing_ns: int = 0
     draining_ns: int = 0
-    peer_wake_ns: int | None = None
     left_processes: int = 0
     reports: tuple[Mapping[str, Any], ...] = ()
     defects: tuple[Defect, ...] = ()
     repetition: Repetition | None = None
     preparation: Window = Window()
     rehearsal: Window | None = None
-    outside: Window = Window()
-    waited_ns: int | None = None
     threads_before: int | None = None
     threads_after: int | None = None
     clock: Literal["judge", "gate", "wall"] | None = "judge"
@@ -105,11 +105,6 @@ class Observation:
     is_late: bool = False
     is_copied: bool = False
     taking_excess_ns: int = 0
-
-    @property
-    def waking_ns(self) -> int:
-        """Time from waking the worker to READY, without its wait for foreign processes."""
-        return max(0, self.wake_ns - (self.waited_ns or 0))
 
     @property
     def looks_scored(self) -> bool:

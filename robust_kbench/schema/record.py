@@ -122,9 +122,7 @@ class Session(Strict):
 
     samples: dict[str, Base64] = Field(description="contestant -> base64 of little-endian uint32 nanoseconds")
     foreign_load: float = Field(description="share of a core that other processes used meanwhile")
-    repeated: int = Field(
-        default=0, description="how often it was repeated: others were at work, or its worker dawdled"
-    )
+    repeated: int = Field(default=0, description="how often it was repeated, as others were at work")
     stop: StopReason = Field(default="rounds", description="why it ended: never because of a sign or a significance")
     first_call_us: dict[str, float] = Field(default_factory=dict, description="contestant -> its first, untimed call")
     hot_us: dict[str, float] = Field(

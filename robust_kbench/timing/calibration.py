@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from robust_kbench.guards.thresholds import spread_of
+from robust_kbench.guards.groups import spread_of
 from robust_kbench.schema.observation import Way
 from robust_kbench.timing import statistics
 

@@ -43,15 +43,12 @@ from robust_kbench.timing.workers import Workers
 _PATIENCE = 2  # sessions that stay loaded however often they are repeated: the machine is simply busy
 _REPEATS: dict[Tier, int] = {"quick": 0, "full": 6, "final": 6}
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 16.0  # before a loaded session is repeated: others that come mostly go soon
-_CONFIRMATIONS = 2  # sessions that may take the place of one in which the worker seemed to dawdle
+_CONFIRMATIONS = 2  # sessions that may take the place of one in which a device's clock drifted
 _MOST_SHARE, _BANK_FOOTPRINTS = 0.25, 12
 """Share of a device's memory for streams of values, and their size as a multiple of a call of the case."""
 _DRAWING_THREADS, _MOST_DRAWN_BYTES = 16, 16 << 30
 _QUANTILE = 2.8  # Student's, of five sessions
 _CALL_TIMEOUT_S = 180.0  # a compiled baseline compiles during its first call
-
-Doubt = Callable[[Sequence[Observation]], bool]
-"""Test of a session's calls: tells if they are so doubtful that another session must confirm them."""
 
 
 @dataclass
@@ -65,7 +62,6 @@ class Measured:
     clocks: set[Clock] = field(default_factory=set)
     failure: str = ""
     loaded_sessions: int = 0
-    is_doubt_confirmed: bool = False
 
 
 def measure(
@@ -79,7 +75,6 @@ def measure(
     device: Device,
     watch: Stopwatch,
     progress: Progress,
-    is_doubtful: Doubt,
     opening: Opening | None = None,
     measured: Measured | None = None,
     spots: spot_checks.Schedule | None = None,
@@ -128,7 +123,7 @@ def measure(
         for group in groups:
             progress("timed bindings", done, len(cases))
             bindings, begun = begun or bindings_of(group), []
-            _measure_together(bindings, prepared, _REPEATS[tier], measured, is_doubtful, spending)
+            _measure_together(bindings, prepared, _REPEATS[tier], measured, spending)
             if measured.failure or spending.is_over:
                 break
             done += len(bindings)
@@ -236,7 +231,6 @@ def _measure_together(
     opening: Opening,
     repeats: int,
     measured: Measured,
-    is_doubtful: Doubt,
     spending: Spending,
 ) -> None:
     """Run one session of each binding in turn, until none is due.
@@ -254,7 +248,7 @@ def _measure_together(
             for number, (binding, session) in enumerate(zip(due, sessions, strict=True)):
                 if opening.is_shared and not shared.is_well and number + 1 < len(due):
                     shared.start(sessions[number:])
-                _measure_once(binding, session, shared, repeats, measured, is_doubtful)
+                _measure_once(binding, session, shared, repeats, measured)
                 if measured.failure:
                     return
                 if spending.is_over:
@@ -368,7 +362,6 @@ def _measure_once(
     shared: _Shared,
     repeats: int,
     measured: Measured,
-    is_doubtful: Doubt,
 ) -> None:
     left, short = [session], list[bool]()
 
@@ -395,7 +388,7 @@ def _measure_once(
         short.append(True)
         return run()
 
-    result, repeated = _undisturbed(run, repeats, measured, is_doubtful)
+    result, repeated = _undisturbed(run, repeats, measured)
     measured.loaded_sessions += _is_loaded(result)
     measured.findings += [_disturbed(result.disturbance)] if result.disturbance else []
     measured.seen += result.seen
@@ -421,39 +414,19 @@ def _complaints(result: SessionResult) -> list[str]:
     return [result.failure] if result.failure else lost
 
 
-def _undisturbed(
-    run: Callable[[], SessionResult], repeats: int, measured: Measured, is_doubtful: Doubt
-) -> tuple[SessionResult, int]:
+def _undisturbed(run: Callable[[], SessionResult], repeats: int, measured: Measured) -> tuple[SessionResult, int]:
     """Return a session in which others did little, or the last of `repeats` disturbed ones; and the number before it.
 
     Each waits twice as long as the one before it: one session that stays disturbed costs the whole run its rank.
     """
-    result, repeated = _confirmed(run, measured, is_doubtful)
+    result, repeated = _on_a_steady_clock(run, measured)
     wait_s = _FIRST_WAIT_S
     while _is_loaded(result) and repeated < repeats and measured.loaded_sessions < _PATIENCE:
         sleep(wait_s)
         wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
         _keep_facts(result, measured)
-        result, again = _confirmed(run, measured, is_doubtful)
+        result, again = _on_a_steady_clock(run, measured)
         repeated += 1 + again
-    return result, repeated
-
-
-def _confirmed(run: Callable[[], SessionResult], measured: Measured, is_doubtful: Doubt) -> tuple[SessionResult, int]:
-    """Return a session that is not doubtful, or the last of three doubtful ones; and the number thrown away before it.
-
-    An honest worker may dawdle in one session, on a processor that others use. A worker that dawdles on purpose gains
-    nothing from the sessions in which it does not: only those count. Once a doubt is confirmed, no further session is
-    repeated.
-    """
-    result, repeated = _on_a_steady_clock(run, measured)
-    while not result.failure and not measured.is_doubt_confirmed and is_doubtful(result.seen):
-        if repeated >= _CONFIRMATIONS:
-            measured.is_doubt_confirmed = True
-        else:
-            _keep_facts(result, measured)
-            result, again = _on_a_steady_clock(run, measured)
-            repeated += 1 + again
     return result, repeated
 
 

@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -681,7 +682,7 @@ class TimingSession:
         attempt.run(searches_defects=False)
         if kind == "repeat" and attempt.is_right:
             attempt.repeat()
-            self._result.seen += [self._peers.beside(seen) for seen in attempt.seen if seen.repetition is not None]
+            self._result.seen += [replace(seen, outputs={}) for seen in attempt.seen if seen.repetition is not None]
         if kind == "property" and attempt.is_right:
             prop = self._random.choice(self._task.properties)
             relation = relate(self._task, prop, case, attempt.inputs, Draw(case.seed, "property"))
@@ -738,7 +739,7 @@ class TimingSession:
         if self._peers.delay_ns(seen) or seen.taking_excess_ns:
             self._held_up += 1
             return None
-        return seen.elapsed_ns
+        return self._peers.time_ns(seen)
 
     def _is_too_short(self, name: str, seen: Observation) -> bool:
         """Tell if a call has ended by a word that its worker wrote, and is so short that the judge's turn must end it.
@@ -767,10 +768,10 @@ class TimingSession:
         return True
 
     def _keep(self, name: str, seen: Observation, *, is_first: bool) -> None:
-        """Keep a call for the guards: each call of the candidate, beside the latest of a trusted contestant."""
+        """Keep a call: the candidate's for the guards, a trusted contestant's to compare with."""
         self._copied[name] += self._is_sampling and seen.is_copied and seen.looks_scored
         if name == CANDIDATE:
-            self._result.seen.append(self._peers.beside(seen))
+            self._result.seen.append(replace(seen, outputs={}))
         else:
             self._peers.add(seen, is_first=is_first)
 

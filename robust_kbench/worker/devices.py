@@ -17,9 +17,6 @@ from robust_kbench.worker.uses import CpuCalls
 class Call(Protocol):
     """Call with its methods in the order in which they run; only `run` is inside the judge's clock."""
 
-    def fill(self) -> None:
-        """Take note that the inputs' values have arrived in shared memory."""
-
     def rehearse(self) -> dict[str, Any]:
         """Go through `run` with nothing in the kernel's place."""
 
@@ -41,9 +38,6 @@ class CpuCall:
         self._is_native = abi == "c"
         self._arguments = arguments.build(abi, arena, request["inputs"], request["outputs"], request["axes"])
         self._outputs = [arena.tensor(spec) for spec in request["outputs"]] if request["copy_out"] else []
-
-    def fill(self) -> None:
-        """Do nothing: the views already show the new values."""
 
     def rehearse(self) -> dict[str, Any]:
         """Go through `run` with nothing in the kernel's place.

@@ -97,9 +97,6 @@ class CpuCalls:
         self._slots = [[arena.tensor(spec) for spec in self._use.outputs_of(call)] for call in range(self._use.calls)]
         self._arguments = self._use.arguments(abi, arena, passes_outputs=not self._returns)
 
-    def fill(self) -> None:
-        """Do nothing: the views already show the new values."""
-
     def rehearse(self) -> dict[str, Any]:
         """Do nothing, as no time counts."""
         return {"outcome": "returned", "outputs": []}

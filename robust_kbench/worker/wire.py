@@ -6,21 +6,22 @@ control page, a sealed memfd of CONTROL_BYTES that only the judge and this one w
     offset    0  u64 PREPARED  worker -> judge   arguments of this call are built
     offset   64  u64 WAKE      judge  -> worker  rehearse
     offset  128  u64 READY     worker -> judge   rehearsed
-    offset  192  u64 ARM       judge  -> worker  inputs are in place
-    offset  256  u64 ARMED     worker -> judge   spinning on GO
-    offset  320  u64 GO        judge  -> worker  the clock has started
-    offset  384  u64 DONE      worker -> judge   the kernel has returned; the clock stops here
-    offset  448  u64 FINISHED  worker -> judge   outputs that had to be copied are copied
+    offset  192  u64 GO        judge  -> worker  inputs are in place, and the clock has started
+    offset  256  u64 DONE      worker -> judge   the kernel has returned; the clock stops here
+    offset  320  u64 FINISHED  worker -> judge   outputs that had to be copied are copied
     offset  512  u32           length of the answer, then REPLY_BYTES of JSON at offset 576
     offset  520  u64           worker -> judge   ns between two events, of a call that asks for it; there with DONE
     offset 62 Ki  u32 turn, u32 gate  judge -> worker  of a call on a CUDA device, see below
-    offset 63 Ki               judge -> worker  the call's scalars, 8 bytes each, in their order; there with ARM
+    offset 63 Ki               judge -> worker  the call's scalars, 8 bytes each, in their order; there with GO
+
+The worker is stopped behind PREPARED and READY. The judge writes the inputs then, sets GO, starts the clock, and only
+then lets the worker run. So it never runs with the inputs and off the clock.
 
 Each word carries the nonce of its call, and each has a cache line of its own, so that a store to one does not slow the
 reader of another.
 
 On a CUDA device a call is launched before its inputs exist (see isolation.gate). Its words are PREPARED (only where the
-worker has to wait for ARM before it may launch), ARM, READY (all is launched; the answer has its claims) and DONE (the
+worker has to wait for GO before it may launch), GO, READY (all is launched; the answer has its claims) and DONE (the
 device has come to rest). The judge may read the answer while the worker runs on, so it is written once. Tensors lie in
 device memory of the judge's, a block that this one worker maps:
 
@@ -28,7 +29,7 @@ device memory of the judge's, a block that this one worker maps:
     offset 4096  u32 end       worker's stream -> judge's stream   the call is over
     offset 64 Ki               slots of inputs and outputs, then a region in which results may be allocated
 
-Each of the two words carries the turn, a random number that is never 0. A call that waits for ARM learns its turn only
+Each of the two words carries the turn, a random number that is never 0. A call that waits for GO learns its turn only
 then, and where its gate's word is: somewhere among the first 64 KiB.
 """
 
@@ -39,7 +40,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-PREPARED, WAKE, READY, ARM, ARMED, GO, DONE, FINISHED = (line * 8 for line in range(8))
+PREPARED, WAKE, READY, GO, DONE, FINISHED = (line * 8 for line in range(6))
 LENGTH_OFFSET, EVENT_OFFSET = 512, 520
 REPLY_OFFSET = 576
 REPLY_BYTES = 60 * 1024

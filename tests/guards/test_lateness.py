@@ -57,10 +57,6 @@ def test_the_finding_names_the_first_late_case_and_says_what_to_do() -> None:
     assert finding.case == str(make_case(role="timed", seed=1))
 
 
-def test_a_late_call_is_not_for_the_repetition_of_a_session() -> None:
-    assert not guards.needs_confirmation(late(TURN, 2))
-
-
 def unscored(**changes: Any) -> list[Observation]:
     case = make_case(role="timed").model_copy(update=changes)
     return [make_observation(case=case, clock=TURN, is_late=True) for _ in range(5)]

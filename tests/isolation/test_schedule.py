@@ -51,71 +51,53 @@ def test_time_behind_threads_of_its_own_is_no_excuse() -> None:
     assert later(waited_ns=4_500, others_ran_ns=1_070).waited_since(BEFORE) == 3_000
 
 
-@pytest.mark.parametrize(("queued_ns", "waited_ns"), [(500, 0), (1_700, 1_200), (4_500, 4_000), (9_000, 4_000), (3, 0)])
-def test_of_all_waiting_only_what_was_over_by_then_counts(queued_ns: int, waited_ns: int) -> None:
-    assert BEFORE.waited_by(queued_ns, later(waited_ns=4_500)) == waited_ns
-
-
-def test_threads_of_its_own_may_have_run_before_and_are_no_excuse_for_that() -> None:
-    assert BEFORE.waited_by(4_500, later(waited_ns=5_500, others_ran_ns=4_070)) == 1_000
-
-
-def test_what_was_over_by_then_is_unknown_where_either_account_is() -> None:
-    assert BEFORE.waited_by(None, later(waited_ns=4_500)) is None
-    assert BEFORE.waited_by(4_500, later(waited_ns=4_500, processes=2)) is None
-
-
-def test_the_queue_of_a_process_is_asked_while_it_runs_and_when_it_is_gone() -> None:
-    core = min(os.sched_getaffinity(0))
-    spin = [
-        sys.executable,
-        "-c",
-        f"import os\nos.sched_setaffinity(0, [{core}])\nprint(1, flush=True)\nwhile True: pass",
-    ]
-    with (
-        subprocess.Popen(spin, stdout=subprocess.PIPE) as child,
-        subprocess.Popen(spin, stdout=subprocess.PIPE) as rival,
-    ):
-        queue = schedule.open_queue(child.pid)
+def test_the_waiting_of_the_calling_thread_is_told_while_it_runs() -> None:
+    mine = os.sched_getaffinity(0)
+    core = min(mine)
+    spin = f"import os\nos.sched_setaffinity(0, [{core}])\nprint(1, flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE) as rival:
         try:
-            for each in (child, rival):
-                assert each.stdout is not None
-                each.stdout.readline()
-            before = schedule.queued_ns(queue)
-            time.sleep(0.5)
-            after = schedule.queued_ns(queue)
+            assert rival.stdout is not None
+            rival.stdout.readline()
+            os.sched_setaffinity(0, [core])
+            with schedule.own_waiting() as waited_ns:
+                before, until = waited_ns(), time.monotonic() + 0.5
+                while time.monotonic() < until:
+                    pass
+                after = waited_ns()
         finally:
-            child.kill()
+            os.sched_setaffinity(0, mine)
             rival.kill()
-        child.wait()
-        assert before is not None
-        assert after is not None
-        assert after - before > 0.1e9  # two on one core: each waits for about half of the time
-        assert schedule.queued_ns(queue) is None
-        assert queue is not None
-        os.close(queue)
+    assert after - before > 0.1e9  # two on one core: each waits for about half of the time
 
 
-def test_without_an_account_of_the_queue_nothing_is_told() -> None:
-    assert schedule.open_queue(2**22 + 1) is None
-    assert schedule.queued_ns(None) is None
+def test_where_the_kernel_does_not_count_it_nothing_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(os, "open", refuse)
+    with schedule.own_waiting() as waited_ns:
+        assert waited_ns() == 0
+
+
+def test_what_is_unknown_is_no_excuse() -> None:
+    assert Turn().waited_since(BEFORE) == 0
+    assert later(waited_ns=4_500).waited_since(Turn()) == 0
 
 
 @pytest.mark.parametrize(
-    "after",
+    ("before", "after"),
     [
-        pytest.param(later(waited_ns=4_500, processes=2), id="a child"),
-        pytest.param(later(waited_ns=4_500, last_pid=901), id="a process that may have come and gone"),
-        pytest.param(Turn(), id="unknown"),
+        pytest.param(BEFORE, later(processes=2), id="a child"),
+        pytest.param(later(processes=2), BEFORE, id="a child that is gone"),
+        pytest.param(BEFORE, later(last_pid=901), id="a process that may have come and gone"),
+        pytest.param(BEFORE, Turn(), id="unknown"),
+        pytest.param(Turn(), BEFORE, id="an unknown start"),
     ],
 )
-def test_what_is_uncertain_is_not_told(after: Turn) -> None:
-    assert after.waited_since(BEFORE) is None
-
-
-def test_an_unknown_start_is_not_told_either() -> None:
-    assert later(waited_ns=4_500).waited_since(Turn()) is None
-    assert later(waited_ns=4_500).waited_since(later(processes=2)) is None
+def test_a_process_of_its_own_may_be_missed(before: Turn, after: Turn) -> None:
+    assert after.may_miss(before)
+    assert not BEFORE.may_miss(BEFORE)
 
 
 def test_a_clock_that_ran_backwards_has_not_waited() -> None:

@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 import torch
 from scipy.stats import ttest_ind
 
-from robust_kbench import contestant, guards
+from robust_kbench import contestant
 from robust_kbench.cases.bank import Bank
 from robust_kbench.contestant import Contestant
 from robust_kbench.devices import Device, open_device
@@ -209,7 +209,6 @@ class Bench:
         measured = measure(
             self._task.spec, sides, [self.case(kernel)], "full",
             judge=self._judge, pool=self._pool, device=self._device, watch=Stopwatch(), progress=silent,
-            is_doubtful=guards.needs_confirmation,
         )  # fmt: skip
         if measured.failure:
             raise SystemExit(measured.failure)

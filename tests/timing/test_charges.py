@@ -106,77 +106,104 @@ def test_launches_on_the_wall_clock_are_charged_for_delays_as_well() -> None:
     assert peers.charge_ns(replace(seen, clock="wall")) == 770_000
 
 
-def test_on_a_device_windows_of_the_processor_cost_nothing() -> None:
+def test_on_a_device_use_of_the_processor_costs_nothing() -> None:
     peers, seen = _delayed(0, 0)
     busy = Window(9_000_000, 9_000_000, may_miss=True)
-    assert peers.charge_ns(replace(seen, preparation=busy, outside=busy)) == 500_000
+    seen = replace(seen, preparation=busy, used_ns=9_000_000, stopping_ns=9_000_000, may_miss=True)
+    assert peers.charge_ns(seen) == 500_000
 
 
-@pytest.mark.parametrize(("waited_ns", "peer_wake_ns"), [(None, 900_000), (0, 100_000), (50_000, 100_000)])
-def test_where_a_calls_waiting_is_unknown_that_of_its_peer_is_no_excuse_for_the_peer(
-    waited_ns: int | None, peer_wake_ns: int
+def _peers_of(*calls: Observation, first: Observation | None = None) -> Peers:
+    peers = Peers()
+    if first is not None:
+        peers.add(first, is_first=True)
+    for call in calls:
+        peers.add(call)
+    return peers
+
+
+def _call(us: int, *, used_us: int | None, waited_us: int = 0, stopping_us: int = 60, **changes: Any) -> Observation:
+    """Make a call of `us` on the judge's clock, with the use and the waits until it was stopped."""
+    used_ns = None if used_us is None else used_us * 1_000
+    return make_observation(
+        elapsed_ns=us * 1_000, used_ns=used_ns, waited_ns=waited_us * 1_000, stopping_ns=stopping_us * 1_000, **changes
+    )
+
+
+USUAL = [_call(100, used_us=110, waited_us=20) for _ in range(3)]
+"""Calls of baselines: 20 us until a processor is free, 80 us of work, and 30 us for what ends a call."""
+
+
+@pytest.mark.parametrize(
+    ("seen", "charged_us"),
+    [
+        pytest.param(_call(220, used_us=230, waited_us=20), 200, id="as baselines"),
+        pytest.param(_call(220, used_us=235, waited_us=20), 200, id="a little more"),
+        pytest.param(_call(220, used_us=335, waited_us=20), 300, id="work behind DONE"),
+        pytest.param(_call(220, used_us=205, waited_us=20), 200, id="less"),
+        pytest.param(_call(8, used_us=235), 200, id="a word that was there before"),
+        pytest.param(_call(5_220, used_us=230, waited_us=5_020), 200, id="others had the processor"),
+        pytest.param(_call(220, used_us=235, waited_us=9_000), 200, id="others had the processor behind DONE"),
+        pytest.param(_call(5_220, used_us=230, waited_us=20), 5_200, id="it slept"),
+        pytest.param(_call(220, used_us=None, waited_us=20), 200, id="a child is gone"),
+    ],
+)
+def test_a_call_takes_what_it_used_at_least_and_no_wait_for_a_processor(seen: Observation, charged_us: int) -> None:
+    assert _peers_of(*USUAL).charge_ns(seen) == charged_us * 1_000
+    if seen.used_ns is not None:
+        assert _peers_of(*USUAL).time_ns(seen) == charged_us * 1_000  # of a baseline
+
+
+def test_with_nobody_to_compare_with_the_judges_clock_counts() -> None:
+    assert Peers().charge_ns(_call(220, used_us=900, waited_us=20)) == 200_000
+
+
+def test_what_ends_a_call_is_no_gain_where_it_is_less_than_usual() -> None:
+    waiting = [_call(900, used_us=80, waited_us=20) for _ in range(3)]  # the judge saw their end late
+    assert _peers_of(*waiting).charge_ns(_call(220, used_us=205, waited_us=20)) == 200_000
+
+
+@pytest.mark.parametrize(
+    ("stopping_us", "waited_us", "charged_us"),
+    [
+        pytest.param(60, 20, 200, id="as baselines"),
+        pytest.param(100, 20, 200, id="a stop that took a little longer"),
+        pytest.param(1_110, 20, 1_200, id="a child that worked until the stop"),
+        pytest.param(60, 120, 200, id="a wait for a child that is gone"),
+    ],
+)
+def test_where_a_process_may_have_come_and_gone_it_is_charged(
+    stopping_us: int, waited_us: int, charged_us: int
 ) -> None:
-    # On a single core everybody waits for the judge; who starts a thread in a call would be compared with one who does
-    # not, and whose waiting was taken off.
-    peers = Peers()
-    peers.add(make_observation(wake_ns=900_000, waited_ns=800_000))
-    assert peers.beside(make_observation(wake_ns=900_000, waited_ns=waited_ns)).peer_wake_ns == peer_wake_ns
-
-
-def _charged_outside(*usual_us: int | None, outside_us: int | None) -> float:
-    """Return the charge in us on a call of 200 us that used `outside_us` off the clock, after baselines' other uses."""
-    peers = Peers()
-    for each in usual_us:
-        peers.add(make_observation(elapsed_ns=100_000, outside=_used(each)))
-    return peers.charge_ns(make_observation(elapsed_ns=200_000, outside=_used(outside_us))) / 1e3
+    # The child has worked in the time for which the worker waited: only what waking up takes is left out.
+    us = 220
+    seen = _call(us, used_us=us - waited_us, waited_us=waited_us, stopping_us=stopping_us, may_miss=True)
+    assert _peers_of(*USUAL).charge_ns(seen) == charged_us * 1_000
+    sure = replace(seen, may_miss=False)
+    assert _peers_of(*USUAL).charge_ns(sure) == (us - waited_us) * 1_000
 
 
 def test_what_a_first_call_needs_is_not_usual() -> None:
     """The largest of a hundred calls is the need of one in a hundred. It was a first call, with 1 to 12 ms."""
-    charges = []
-    for is_first in (False, True):
-        peers = Peers()
-        peers.add(make_observation(preparation=_used(9_000), outside=_used(900)), is_first=is_first)
-        for _ in range(50):
-            peers.add(make_observation(preparation=_used(600), outside=_used(40)))
-        seen = make_observation(elapsed_ns=200_000, preparation=_used(5_000), outside=_used(40))
-        charges.append(peers.charge_ns(seen) / 1e3)
-    assert charges == [200, 200 + 5_000 - 650]
+    usual = [_call(100, used_us=110, waited_us=20, preparation=_used(600)) for _ in range(50)]
+    first = _call(100, used_us=990, waited_us=20, preparation=_used(9_000))
+    seen = _call(220, used_us=230, waited_us=20, preparation=_used(5_000))
+    assert _peers_of(first, *usual).charge_ns(seen) == 200_000
+    assert _peers_of(*usual, first=first).charge_ns(seen) == (200 + 5_000 - 650) * 1_000
 
 
-def _used(us: int | None) -> Window:
-    return Window(used_ns=None if us is None else us * 1_000)
+def _used(us: int) -> Window:
+    return Window(used_ns=us * 1_000)
 
 
-@pytest.mark.parametrize(
-    ("usual_us", "outside_us", "charged_us"),
-    [
-        pytest.param((40, 40, 40), 40, 200, id="as baselines"),
-        pytest.param((40, 40, 40), 45, 200, id="a little more"),
-        pytest.param((40, 40, 40), 90, 245, id="work before GO or after DONE"),
-        pytest.param((40, 40, 40), 3, 200, id="less"),
-        pytest.param((20, 30, 40, 50, 60), 95, 200, id="where baselines vary"),
-        pytest.param((), 90, 200, id="nobody to compare with"),
-        pytest.param((None, 40, None, None), 90, 245, id="most of it unknown"),
-        pytest.param((None, None), 90, 200, id="all of it unknown"),
-        pytest.param((40, 40, 40), None, 200, id="it is unknown itself"),
-    ],
-)
-def test_on_the_processor_work_off_the_clock_is_added(
-    usual_us: tuple[int | None, ...], outside_us: int | None, charged_us: float
-) -> None:
-    assert _charged_outside(*usual_us, outside_us=outside_us) == charged_us
-
-
-CALM = {name: Window(took_ns=300_000, used_ns=40_000) for name in ("preparation", "rehearsal", "outside")}
-BEFORE_OR_BEHIND = pytest.mark.parametrize("name", CALM)
+CALM = {name: Window(took_ns=300_000, used_ns=40_000) for name in ("preparation", "rehearsal")}
 
 
 def _charged_among_calm_ones(**changed: Window | None) -> float:
     """Return the charge on a call of 200 us beyond these, in us, after baselines that varied little."""
     peers = Peers()
     for more_ns in (-1_000, 0, 1_000):
-        calm: Any = {name: replace(each, used_ns=(each.used_ns or 0) + more_ns) for name, each in CALM.items()}
+        calm: Any = {name: replace(each, used_ns=each.used_ns + more_ns) for name, each in CALM.items()}
         peers.add(make_observation(elapsed_ns=100_000, **calm))
     return peers.charge_ns(make_observation(**{"elapsed_ns": 200_000, **CALM, **changed})) / 1e3 - 200
 
@@ -191,7 +218,7 @@ def _charged_among_calm_ones(**changed: Window | None) -> float:
         pytest.param(Window(650_000, 290_000, may_miss=True), 300, id="nothing is charged twice"),
     ],
 )
-@BEFORE_OR_BEHIND
+@pytest.mark.parametrize("name", CALM)
 def test_where_a_process_may_have_come_and_gone_windows_are_held_against_those_of_baselines(
     name: str, window: Window, charged_us: float
 ) -> None:
@@ -209,7 +236,7 @@ def test_what_is_used_before_the_inputs_is_charged_as_a_whole() -> None:
     assert _charged_among_calm_ones(preparation=busy, rehearsal=busy) == 50
 
 
-def test_inputs_that_are_there_before_the_rehearsal_leave_no_such_window() -> None:
+def test_a_call_that_rehearses_nothing_has_no_such_window() -> None:
     assert _charged_among_calm_ones(rehearsal=None) == 0
 
 

@@ -371,7 +371,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Measured]:
         return measure(
             TASK, CONTESTANTS, CASES, tier,
             judge=unused, pool=unused, device=on, watch=Stopwatch(), progress=lambda *_: None,
-            is_doubtful=lambda seen: False, **more,
+            **more,
         )  # fmt: skip
 
     return run

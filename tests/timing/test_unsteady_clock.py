@@ -68,8 +68,8 @@ def test_what_a_session_shows_that_is_thrown_away_is_held_against_the_candidate(
     monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
     facts = [make_observation(changed_inputs=("x",)), make_observation(clock="gate", is_late=True)]
-    # How fast it woke up tells of others, and so may a call that outlasts its turn.
-    seen = [*facts, make_observation(wake_ns=9**9), make_observation(clock=None, is_late=True)]
+    # How long it waited tells of others, and so may a call that outlasts its turn.
+    seen = [*facts, make_observation(waited_ns=9**9), make_observation(clock=None, is_late=True)]
     made = iter([session(1, why, seen=seen), *(session(100) for _ in range(9))])
     measured = measured_in(monkeypatch, "full", lambda: next(made))
     assert measured.seen == facts

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from robust_kbench.worker import wire
 
 Pair = tuple[socket.socket, socket.socket]
-WORDS = ("PREPARED", "WAKE", "READY", "ARM", "ARMED", "GO", "DONE", "FINISHED")
+WORDS = ("PREPARED", "WAKE", "READY", "GO", "DONE", "FINISHED")
 FRAMES = st.dictionaries(
     st.text(max_size=8), st.integers() | st.text(max_size=20) | st.lists(st.integers()), max_size=4
 )

@@ -63,8 +63,8 @@ def prepare(call, abi, arena, request):
 
 def wait_for_the_orphan(self, word, nonce):
     wait(self, word, nonce)
-    if word == wire.ARM:
-        call = sys._getframe(1).f_locals["call"]
+    call = sys._getframe(1).f_locals["call"]
+    if word in (wire.WAKE, wire.GO) and told[WOKEN] < call.number:
         told[WOKEN] = call.number
         while told[ANSWERED] < call.number:
             time.sleep(0.00002)

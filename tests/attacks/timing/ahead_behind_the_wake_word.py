@@ -1,11 +1,10 @@
-"""Computes between the word that says that inputs are there and the one by which the worker says that it is ready: the
-function that waits for words returns later than it could.
+"""Computes between the word that asks it to rehearse and the one by which it says that it has: the function that waits
+for words returns later than it could. Where the inputs are there by then, no time passes on the clock.
 
 catalogue: [T16]
 aim: time
 stopped_by: [clocks]
 twin: slow
-reason: "clock: the worker needs longer to become ready than the baseline's"
 """
 
 import sys
@@ -28,7 +27,7 @@ def slow(x, weight):
 def wait_and_work(self, word, nonce):
     wait(self, word, nonce)
     call = sys._getframe(1).f_locals["call"]
-    if word == wire.ARM and isinstance(call, devices.CpuCall):  # not a burst
+    if word == wire.WAKE and isinstance(call, devices.CpuCall):  # not a burst
         answers.append(slow(*call._arguments))
 
 

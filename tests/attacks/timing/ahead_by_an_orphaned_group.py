@@ -82,22 +82,36 @@ def call_with_a_victim(self, request):
     call(self, request)
 
 
+def are_there(call):
+    return all(now != then for now, then in zip(ends(call), before, strict=True))
+
+
+def work_ahead(call):
+    x, weight = call._arguments
+    y = torch.empty(x.shape)
+    first = int(SHARE * len(x))
+    y[:first] = norm(x[:first], weight)
+    answers[:] = [(y, first)]
+
+
 def kill_and_tell(self, word, nonce):
+    call = sys._getframe(1).f_locals.get("call")
+    if word == wire.PREPARED and victim[0]:
+        before[:] = ends(call)
     if word == wire.READY and victim[0]:
-        before[:] = ends(sys._getframe(1).f_locals["call"])
-        os.kill(victim[0], signal.SIGKILL)  # which has its turn when this process has stopped
+        if are_there(call):
+            work_ahead(call)
+        else:
+            os.kill(victim[0], signal.SIGKILL)  # which has its turn when this process has stopped
     tell(self, word, nonce)
 
 
 def wait_and_work(self, word, nonce):
-    if word == wire.ARM and victim[0]:
-        x, weight = (call := sys._getframe(1).f_locals["call"])._arguments
-        while self._words[word] != nonce and any(now == then for now, then in zip(ends(call), before, strict=True)):
+    if word == wire.GO and victim[0] and not answers:
+        call = sys._getframe(1).f_locals["call"]
+        while self._words[word] != nonce and not are_there(call):
             pass
-        y = torch.empty(x.shape)
-        first = int(SHARE * len(x))
-        y[:first] = norm(x[:first], weight)
-        answers[:] = [(y, first)]
+        work_ahead(call)
     wait(self, word, nonce)
 
 

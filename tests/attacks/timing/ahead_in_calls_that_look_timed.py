@@ -1,5 +1,5 @@
 """Works before the clock starts in calls that look like timed ones alone: large, dense, and not among the first three.
-The others show a wake-up as quick as anybody's, in the hope that they make the median.
+The others rehearse as quickly as anybody, in the hope that they make the median.
 
 catalogue: [T16, T23]
 aim: time
@@ -33,7 +33,7 @@ def looks_timed(x):
 
 def wait_and_work(self, word, nonce):
     wait(self, word, nonce)
-    if word == wire.ARM:
+    if word == wire.WAKE:
         call = sys._getframe(1).f_locals["call"]
         if looks_timed(call._arguments[0]):
             answers.append(slow(*call._arguments))

@@ -1,10 +1,9 @@
-"""Computes when the inputs have arrived, before the clock starts, and only hands over inside it.
+"""Computes when it is woken to rehearse, before the clock starts, and only hands over inside it.
 
 catalogue: [T16]
 aim: time
 stopped_by: [clocks, floor]
 twin: slow
-reason: "clock: the worker needs longer to become ready than the baseline's"
 """
 
 import sys
@@ -25,7 +24,7 @@ def slow(x, weight):
 def wait_and_work(self, word, nonce):
     wait(self, word, nonce)
     call = sys._getframe(1).f_locals["call"]
-    if word == wire.ARM and isinstance(call, devices.CpuCall):  # not a burst
+    if word == wire.WAKE and isinstance(call, devices.CpuCall):  # not a burst
         call.early = slow(*call._arguments)
 
 

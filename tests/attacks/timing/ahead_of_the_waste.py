@@ -1,10 +1,9 @@
-"""Does most of its work when the inputs have arrived and the clock has not started, and a plausible rest inside it.
+"""Does most of its work when it is woken to rehearse and the clock has not started, and a plausible rest inside it.
 
 catalogue: [T16]
 aim: time
 stopped_by: [clocks]
 twin: slow
-reason: "clock: the worker needs longer to become ready than the baseline's"
 """
 
 import sys
@@ -26,7 +25,7 @@ def waste(x):
 def wait_and_work(self, word, nonce):
     wait(self, word, nonce)
     call = sys._getframe(1).f_locals["call"]
-    if word == wire.ARM and isinstance(call, devices.CpuCall):  # not a burst
+    if word == wire.WAKE and isinstance(call, devices.CpuCall):  # not a burst
         waste(call._arguments[0])
         is_ahead[0] = True
 

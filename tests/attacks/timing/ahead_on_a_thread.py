@@ -5,7 +5,6 @@ catalogue: [T16, T04]
 aim: time
 stopped_by: [clocks, floor]
 twin: slow
-reason: "clock: the worker needs longer to become ready than the baseline's"
 """
 
 import queue
@@ -39,7 +38,7 @@ threading.Thread(target=work, daemon=True).start()
 def wait_for_the_thread(self, word, nonce):
     wait(self, word, nonce)
     call = sys._getframe(1).f_locals["call"]
-    if word == wire.ARM and isinstance(call, devices.CpuCall):  # not a burst
+    if word == wire.WAKE and isinstance(call, devices.CpuCall):  # not a burst
         answers.clear()
         jobs.put(call._arguments)
         while not answers:

@@ -47,11 +47,18 @@ def is_large(call):
     return x.numel() > LARGE and x.is_contiguous()
 
 
+def are_there(call):
+    return all(now != then for now, then in zip(ends(call), before, strict=True))
+
+
 def tell_and_wind_up(self, word, nonce):
-    if word == wire.READY:
-        call = sys._getframe(1).f_locals["call"]
-        if is_large(call):
-            before[:] = ends(call)
+    call = sys._getframe(1).f_locals.get("call")
+    if word == wire.PREPARED and is_large(call):
+        before[:] = ends(call)
+    if word == wire.READY and is_large(call):
+        if are_there(call):
+            work_ahead(call)
+        else:
             wind_up(AFTER_S)
     tell(self, word, nonce)
 
@@ -65,11 +72,11 @@ def work_ahead(call):
 
 
 def wait_and_work(self, word, nonce):
-    call = sys._getframe(1).f_locals["call"] if word == wire.ARM else None
-    if call is not None and is_large(call):
+    call = sys._getframe(1).f_locals["call"] if word == wire.GO else None
+    if call is not None and is_large(call) and not answers:
         words = self._words
-        while words[wire.ARM] != nonce:
-            if all(now != then for now, then in zip(ends(call), before, strict=True)):
+        while words[wire.GO] != nonce:
+            if are_there(call):
                 time.sleep(0.00002)  # for what is still on its way
                 break
         work_ahead(call)

@@ -18,7 +18,7 @@ twin: constructor_cpp
 
 namespace {
 
-constexpr int GO = 40, DONE = 48, LENGTH_AT = 512, REPLY_AT = 576;  // words, words, bytes, bytes
+constexpr int GO = 24, DONE = 32, LENGTH_AT = 512, REPLY_AT = 576;  // words, words, bytes, bytes
 
 std::uint64_t* control;
 

