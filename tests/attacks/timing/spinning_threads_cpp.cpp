@@ -20,7 +20,7 @@ task: index/sort
 
 namespace {
 
-constexpr int PREPARED = 0, DONE = 48;  // words
+constexpr int PREPARED = 0, DONE = 32;  // words
 
 const volatile std::uint64_t* control;
 

