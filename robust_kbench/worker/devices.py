@@ -15,7 +15,7 @@ from robust_kbench.worker.uses import CpuCalls
 
 
 class Call(Protocol):
-    """Call with its methods in the order in which they run; only `run` is inside the judge's clock."""
+    """Call with its methods in the order in which they run; `receive` and `run` are on the judge's clock."""
 
     def rehearse(self) -> dict[str, Any]:
         """Go through `run` with nothing in the kernel's place."""

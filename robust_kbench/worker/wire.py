@@ -15,7 +15,7 @@ control page, a sealed memfd of CONTROL_BYTES that only the judge and this one w
     offset 63 Ki               judge -> worker  the call's scalars, 8 bytes each, in their order; there with GO
 
 The worker is stopped behind PREPARED and READY. The judge writes the inputs then, sets GO, starts the clock, and only
-then lets the worker run. So it never runs with the inputs and off the clock.
+then lets the worker run. So before DONE it never runs with the inputs and off the clock.
 
 Each word carries the nonce of its call, and each has a cache line of its own, so that a store to one does not slow the
 reader of another.
