@@ -3,6 +3,7 @@
     python tests/perf/paired_timing.py                     the whole table, up to two hours on a quiet machine
     python tests/perf/paired_timing.py --comparisons 6 --trials 4
     python tests/perf/paired_timing.py share               only the share of time that is spent in kernels
+    python tests/perf/paired_timing.py returned            only operators that write beside ones that return
 
 Every comparison is one timed binding of an evaluation at tier full, by the code that evaluations use: candidate,
 baseline and control are workers of one binary. A slow-down is another entry point of it, which passes a larger number
@@ -313,10 +314,10 @@ def shares(bench: Bench) -> list[tuple[float, float]]:
 def main() -> None:
     """Measure, and print the tables as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="all", choices=("all", "equal", "planted", "share"))
+    parser.add_argument("what", nargs="?", default="all", choices=("all", "equal", "returned", "planted", "share"))
     parser.add_argument("--kind", default="both", choices=("compute", "memory", "both"), help="of equal kernels")
     parser.add_argument("--ms", type=float, nargs="*", default=(0.02, 0.2, 5.0), help="of compute-bound kernels")
-    parser.add_argument("--comparisons", type=int, default=60, help="of equal kernels, each")
+    parser.add_argument("--comparisons", type=int, default=60, help="of equal kernels and operators, each")
     parser.add_argument("--trials", type=int, default=40, help="of each planted slow-down")
     parser.add_argument("--json", type=Path, help="write all estimates here, row by row")
     arguments = parser.parse_args()
@@ -342,15 +343,19 @@ def main() -> None:
             print("| kernel | share of the time in kernels |\n|---|---:|")
             for target_ms, share in shares(bench):
                 print(f"| {target_ms:g} ms | {share:.0%} |", flush=True)
-        compute = [bench.calibrated("compute", target) for target in arguments.ms] if arguments.what != "share" else []
+        has_compute = arguments.what in ("all", "equal", "planted")
+        compute = [bench.calibrated("compute", target) for target in arguments.ms] if has_compute else []
+        has_memory = arguments.what in ("all", "equal", "returned") and arguments.kind != "compute"
+        memory = [bench.calibrated("memory", target) for target in (0.2, 5.0)] if has_memory else []
         if arguments.what in ("all", "equal"):
-            memory = [bench.calibrated("memory", target) for target in (0.2, 5.0) if arguments.kind != "compute"]
             print(f"\n{HEAD}")
             for kernel in (*(compute if arguments.kind != "memory" else ()), *memory):
                 publish(bench.compare(kernel, "even", arguments.comparisons, 0.0, told))
                 publish(bench.sequential(kernel, arguments.comparisons, told))
+        if arguments.what in ("all", "returned"):
+            print(f"\n{HEAD}")
             for kernel in memory:
-                publish(bench.compare_abis(kernel, arguments.trials, told))
+                publish(bench.compare_abis(kernel, arguments.comparisons, told))
         if arguments.what in ("all", "planted"):
             print(f"\n{HEAD}")
             for kernel in compute:
