@@ -36,6 +36,8 @@ class CpuDevice:
     def __init__(self) -> None:
         cores = sorted(os.sched_getaffinity(0))
         self.judge_core, self.worker_core = cores[0], cores[-1]
+        self.aside_core = self.worker_core if len(cores) > 1 else None
+        """Core for work of the judge beside its own thread, while workers are stopped."""
         self.handshake: Literal["spin", "blocking"] = "spin" if len(cores) > 1 else "blocking"
         self.cache_bytes = machine.last_level_cache_bytes()
         self._evict_lines = evictor()

@@ -28,6 +28,7 @@ class CudaDevice:
     def __init__(self) -> None:
         host = CpuDevice()
         self.judge_core, self.worker_core = host.judge_core, None
+        self.aside_core: None = None  # values are drawn on the device
         self.handshake: Literal["spin", "blocking"] = host.handshake
         self.pool_bytes = host.pool_bytes
         # The host's cores have little else to do while kernels run on the device, and outputs are large.

@@ -139,17 +139,20 @@ class Caller(Placing):
         evict: Callable[[Sequence[torch.Tensor]], None] | None = None,
         emulation: Mode | None = None,
         use: Use = PLAIN,
+        is_read: bool = True,
     ) -> Observation:
         """Call the kernel once, or as `use` says.
 
         `sweep` empties caches of everything, `evict` of slots. With `evict` the worker rehearses in between, so that
         code of ours is in the caches when the clock starts. `emulation` says how a kernel that was built for the
-        emulator runs.
+        emulator runs. `is_read`: fetch the results, and compare the inputs with what was written. Calls of trusted
+        kernels that are timed and not judged can do without both.
         """
         self._arena.begin(use.room * case_footprint(self._task, case), same_place=use.same_place)
         placed = self._place_all(inputs, use, case, abi)
         outputs = self._output_slots(case, use)
         passes_outputs = abi in ("destination", "c") or self._copy_out
+        poisoned = outputs if passes_outputs or is_read else {}
 
         began = _Began(schedule.look(worker.pid, worker.tree()))
 
@@ -159,7 +162,7 @@ class Caller(Placing):
 
         def hand_over() -> None:
             started = time.perf_counter_ns()
-            slots = self._hand_over(placed, outputs)
+            slots = self._hand_over(placed, poisoned)
             began.handing_ns = time.perf_counter_ns() - started
             if evict is None:
                 sweep()
@@ -186,7 +189,9 @@ class Caller(Placing):
             )
             returned = time.perf_counter_ns()
             after = schedule.look(worker.pid, worker.tree())
-            seen = self._observe(worker, abi, case, reply, placed, outputs, began, use)
+            seen = self._observe(worker, abi, case, reply, placed, outputs, began, use, is_read=is_read)
+            for slot in poisoned.values():  # what one worker has written, the next must not find
+                poison(self._arena.bytes_of(slot))
             worker.check_parked()  # what was read was there when it was stopped
         except WorkerTimedOut as error:
             return Observation(case, "timed_out", f"{error} ({self._timeout_s:.0f} s)", error.log)
@@ -194,35 +199,20 @@ class Caller(Placing):
             return Observation(case, "crashed", str(error), error.log)
         if seen.ending != "returned":
             return replace(seen, changed_inputs=self._changed(placed)) if began.handing_ns else seen
-        prepared = began.rehearsal or began.turn
-        pages_ns, used_ns = seen.elapsed_ns - reply.elapsed_ns, after.used_since(began.turn)
-        return replace(
-            seen,
-            elapsed_ns=max(0, seen.elapsed_ns - reply.judge_waited_ns),
-            waited_ns=after.waited_since(began.turn),
-            used_ns=None if used_ns is None else used_ns + pages_ns,
-            handing_ns=began.handing_ns,
-            draining_ns=time.perf_counter_ns() - returned,
-            preparation=_window(worker, began.preparation, prepared, reply.preparation_ns),
-            rehearsal=None
-            if began.rehearsal is None or reply.rehearsal_ns is None
-            else _window(worker, began.rehearsal, began.turn, reply.rehearsal_ns),
-            stopping_ns=reply.stopping_ns,
-            may_miss=worker.may_start_processes and after.may_miss(began.turn),
-            left_processes=after.processes - 1,
-            threads_before=began.turn.threads,
-            threads_after=after.threads,
-        )
+        return replace(_timed(seen, worker, reply, began, after), draining_ns=time.perf_counter_ns() - returned)
 
     def _hand_over(self, placed: dict[str, Placed], outputs: dict[str, Slot]) -> list[torch.Tensor]:
-        """Write inputs and poison, and return the bytes of all slots."""
+        """Write poison and inputs, and return the bytes of the inputs.
+
+        Results that a kernel allocates lie in memory that it has used before. Slots for results are like that: inputs
+        are written after them, which leaves them in the cache that all cores share.
+        """
+        for output in outputs.values():
+            poison(self._arena.bytes_of(output))
         taken = [(self._arena.bytes_of(item.slot), item.content) for item in placed.values()]
-        poisoned = [self._arena.bytes_of(slot) for slot in outputs.values()]
         for slot, content in taken:
             slot.copy_(content)
-        for slot in poisoned:
-            poison(slot)
-        return [*(slot for slot, _ in taken), *poisoned]
+        return [slot for slot, _ in taken]
 
     def _request(
         self,
@@ -252,6 +242,8 @@ class Caller(Placing):
         outputs: dict[str, Slot],
         began: _Began,
         use: Use,
+        *,
+        is_read: bool,
     ) -> Observation:
         answer = reply.answer
         if isinstance(answer, Raised):
@@ -268,19 +260,19 @@ class Caller(Placing):
             claims = dict(zip(outputs, answer.outputs, strict=False))
             inputs = [item.slot for item in placed.values()]
             grown_bytes = processes.private_bytes(worker.pid) - began.private_bytes
-            returned, missing = self._fetch(worker, answer, outputs, inputs, grown_bytes, problems, place)
+            returned, missing = self._fetch(
+                worker, answer, outputs, inputs, grown_bytes, problems, place, is_read=is_read
+            )
         else:
-            returned = {name: self._copy(slot, place) for name, slot in outputs.items()}
+            returned = {name: self._copy(slot, place) for name, slot in outputs.items()} if is_read else {}
         slots = {name: item.slot for name, item in placed.items()} | outputs
         overruns = self._arena.overruns(slots)
-        for slot in outputs.values():  # what one worker has written, the next must not find
-            poison(self._arena.bytes_of(slot))
         return Observation(
             case=case,
             ending="returned",
             outputs=returned,
             problems=tuple(problems),
-            changed_inputs=self._changed(placed),
+            changed_inputs=self._changed(placed) if is_read else (),
             overruns=overruns,
             reused=reused(claims, use.order),
             elapsed_ns=reply.elapsed_ns + missing * PAGE_NS,
@@ -300,6 +292,8 @@ class Caller(Placing):
         grown_bytes: int,
         problems: list[str],
         place: str,
+        *,
+        is_read: bool = True,
     ) -> tuple[dict[str, torch.Tensor], int]:
         """Copy the kernel's results out of the stopped worker, after checking every claim against the contract.
 
@@ -323,7 +317,7 @@ class Caller(Placing):
                     problem = f"its memory cannot be read: {error}"
             if problem:
                 problems.append(f"{name}: {problem}")
-            else:
+            elif is_read:
                 due.append((name, claim, slot, pages.may_be_an_input))
         for name, claim, slot, _ in due:  # reading one fetches pages, which may be another's
             try:
@@ -364,6 +358,28 @@ def _is_row_major(claim: Claim) -> bool:
     due = layouts.strides(claim.shape, "contiguous")
     return 0 in claim.shape or all(
         size == 1 or own == step for size, own, step in zip(claim.shape, claim.stride, due, strict=True)
+    )
+
+
+def _timed(seen: Observation, worker: Worker, reply: Reply, began: _Began, after: schedule.Turn) -> Observation:
+    """Add to an observation what the judge's clock and the kernel's accounts say of the call."""
+    prepared = began.rehearsal or began.turn
+    pages_ns, used_ns = seen.elapsed_ns - reply.elapsed_ns, after.used_since(began.turn)
+    return replace(
+        seen,
+        elapsed_ns=max(0, seen.elapsed_ns - reply.judge_waited_ns),
+        waited_ns=after.waited_since(began.turn),
+        used_ns=None if used_ns is None else used_ns + pages_ns,
+        handing_ns=began.handing_ns,
+        preparation=_window(worker, began.preparation, prepared, reply.preparation_ns),
+        rehearsal=None
+        if began.rehearsal is None or reply.rehearsal_ns is None
+        else _window(worker, began.rehearsal, began.turn, reply.rehearsal_ns),
+        stopping_ns=reply.stopping_ns,
+        may_miss=worker.may_start_processes and after.may_miss(began.turn),
+        left_processes=after.processes - 1,
+        threads_before=began.turn.threads,
+        threads_after=after.threads,
     )
 
 

@@ -50,6 +50,9 @@ _ENVIRONMENT = {
     # not, at the whim of the allocator, and its times have two modes three times apart.
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+    # And the same memory is handed out again. What aligning a result splits off would else wait in caches of small
+    # blocks, no freed result would fit its hole, and results would wander: by cold memory a call takes twice as long.
+    "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0",
 }
 _FLAVOUR_ENVIRONMENT: dict[Flavour, dict[str, str]] = {
     "torch": {},

@@ -1,6 +1,6 @@
 """A worker and a builder without any sandbox: what is left of them when all its layers are off.
 
-`python -I -m robust_kbench.redteam.bare worker …` and `… builder …`, with the arguments of the real ones.
+`confined_python("robust_kbench.redteam.bare", "worker", …)` and `…, "builder", …`, with the arguments of the real ones.
 """
 
 import os

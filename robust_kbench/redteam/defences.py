@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -29,12 +28,13 @@ from robust_kbench.oracle import verdict
 from robust_kbench.oracle.categorical import Categorical
 from robust_kbench.oracle.dropout import Dropout
 from robust_kbench.oracle.judgement import Judgement, refusal
+from robust_kbench.own_modules import confined_python
 from robust_kbench.redteam.corpus import Group
 from robust_kbench.redteam.inside import InsideWorker
 from robust_kbench.schema.case import Case, Suite
 from robust_kbench.schema.observation import Observation
 from robust_kbench.schema.task import Distribution
-from robust_kbench.timing import clock_drift, dealing, peers, rounds, session
+from robust_kbench.timing import clock_drift, dealing, drawing, peers, rounds, session
 from robust_kbench.worker import wire
 
 if TYPE_CHECKING:  # needs a driver
@@ -73,7 +73,7 @@ def _no_process_boundary() -> AbstractContextManager[None]:
 
 def _no_sandbox() -> AbstractContextManager[None]:
     """Make workers and compilers processes like any other of the user's, with the judge's environment."""
-    bare = (sys.executable, "-I", "-m", "robust_kbench.redteam.bare")
+    bare = confined_python("robust_kbench.redteam.bare")
     return _replaced(
         (pool, "WORKER_COMMAND", (*bare, "worker")),
         (pool, "_INHERITED", tuple(os.environ)),
@@ -103,7 +103,7 @@ def _begin_at_the_start(self: Slots, needed_bytes: int, **_same_place: bool) -> 
 def _no_fresh_values() -> AbstractContextManager[None]:
     """Repeat the values and addresses of timed calls, and do not look at their results."""
     return _replaced(
-        (session.TimingSession, "_draw", _draw_once),
+        (drawing.Drawing, "_draw", _draw_once),
         (bank, "_FILLING", 0.0),
         (session.TimingSession, "_check_values", lambda *_: None),
         (session.TimingSession, "_check_spot", lambda *_: None),
@@ -112,8 +112,8 @@ def _no_fresh_values() -> AbstractContextManager[None]:
     )
 
 
-def _draw_once(self: session.TimingSession, distribution: Distribution) -> tuple[Case, Inputs]:
-    drawn: dict[session.TimingSession, tuple[Case, Inputs]] = _DRAWN
+def _draw_once(self: drawing.Drawing, distribution: Distribution) -> tuple[Case, Inputs]:
+    drawn: dict[drawing.Drawing, tuple[Case, Inputs]] = _DRAWN
     if self not in drawn:
         case = self._case.model_copy(update={"distribution": "normal"})
         drawn[self] = case, self._bank.draw(case)

@@ -82,10 +82,13 @@ def plan_for(tier: Tier, device: DeviceKind) -> Plan:
 
 PLANS: dict[Tier, Plan] = {
     "quick": Plan(
-        sessions=1, min_rounds=8, max_rounds=12, max_seconds=0.6, warm_up_rounds=2, warm_up_seconds=0.05,
+        sessions=1, min_rounds=8, max_rounds=12, max_seconds=0.6, warm_up_rounds=3, warm_up_seconds=0.05,
         spares_reference=True,
     ),
-    "full": Plan(sessions=5, min_rounds=20, max_rounds=80, max_seconds=1.25, more_sessions=3),
+    "full": Plan(
+        sessions=5, min_rounds=16, max_rounds=80, max_seconds=1.0, more_sessions=3, session_precision=0.015,
+        relative_precision=0.05,
+    ),
     "final": Plan(sessions=7, min_rounds=30, max_rounds=60, max_seconds=20.0, more_sessions=3),
 }  # fmt: skip
 DEVICE_PLANS: dict[Tier, Plan] = {

@@ -49,19 +49,20 @@ from robust_kbench.schema.record import (
     REPLACED_BASELINE,
     WIDE,
 )
-from robust_kbench.schema.task import TIMED_DISTRIBUTIONS, Distribution, FloatDType, Task
+from robust_kbench.schema.task import Distribution, FloatDType, Task
 from robust_kbench.stopwatch import Stopwatch
 from robust_kbench.timing import spot_checks
 from robust_kbench.timing.arenas import Arenas
 from robust_kbench.timing.calibration import Calibration
 from robust_kbench.timing.clock_drift import LEFT_BEHIND, MOST_OWN_NS, UNSTEADY_CLOCK, ClockDrift
+from robust_kbench.timing.drawing import Drawing
 from robust_kbench.timing.peers import Peers
 from robust_kbench.timing.plan import Plan
 from robust_kbench.timing.result import SessionResult
 from robust_kbench.timing.spending import Spending
 from robust_kbench.timing.workers import Workers
 
-_HEAP_CALLS, _MAX_HEAP_BYTES = 4, 512 << 20
+_HEAP_CALLS, _MAX_HEAP_BYTES = 16, 512 << 20
 _WAY_CALLS, _EMPTY_CALLS, _EMPTY_TRIES = 3, 7, 3
 _FIRST_EMPTY_CALLS, _CONTEXT_CALLS = 3, 11  # kernels are loaded in the first ones
 _LONGEST_TURN_NS, _SHORTEST_BY_WORD_NS = 1_000_000, 700_000
@@ -79,13 +80,6 @@ _LONGEST_S = 1_800.0
 """Seconds that a candidate's calls may take in a session."""
 _CLEARLY_SLOWER = 1.25
 """Ratio of a dropped baseline's fastest call to eager PyTorch's slowest one, above which it is called no longer."""
-_UNEVEN_SHARE = 0.7  # and a fifth of the rest
-_DRAWN_FOR = (CANDIDATE, CONTROL)
-"""Contestants that get values of their own in a round.
-
-The baselines, sources of ours, share others: drawing costs more than a call. The difference of equal workers must
-include the effect of other values on a call, as the candidate's ratio does.
-"""
 
 _Check = Callable[[], None]
 _Draw = Callable[[], Inputs]
@@ -125,11 +119,11 @@ class TimingSession:
         self._spending = spending or Spending()
         self._largest_call_bytes = max(largest_call_bytes, case_footprint(task, case))
         self._is_first, self._former = is_first, former
-        self._task, self._case, self._plan, self._judge, self._bank = task, case, plan, judge, bank
+        self._task, self._case, self._plan, self._judge = task, case, plan, judge
         self._contestants = list(contestants)
         self._distributions, self._spots = distributions, spots
-        self._timed_distributions = [name for name in TIMED_DISTRIBUTIONS if name in task.distributions]
         self._device, self._watch = device, watch
+        self._drawing = Drawing(task, case, bank, watch, core=device.aside_core)
         self._caller = open_caller(device, task, arenas.common, timeout_s=timeout_s, place=device.judging_place)
         self._random = random.SystemRandom()
         self._limits: dict[tuple[str, Distribution], Limits] = {}
@@ -200,6 +194,7 @@ class TimingSession:
         with ExitStack() as stack:
             stack.enter_context(self._device.pinned())
             stack.enter_context(_no_garbage_collection())
+            stack.callback(self._drawing.close)
             before = workers.others_seconds()
             started = time.monotonic()
             try:
@@ -246,7 +241,7 @@ class TimingSession:
     def look_at_the_idle_device(self) -> None:
         """Measure the judge's own work on a CUDA device before there is any worker to disturb it."""
         if self._calibration is not None:
-            case, inputs = self._draw(self._some_distribution())
+            case, inputs = self._drawing.of_call()
             caller: Any = self._caller
             delays = caller.usual_delays(self._arenas.common, self._candidate.abi, case, inputs)
             self._peers.expect((delays.device_ns, delays.host_ns))
@@ -325,10 +320,10 @@ class TimingSession:
         told and never scored.
         """
         for contestant in self._in_random_order():
-            case, inputs = self._draw(self._some_distribution())
-            seen = self._call(contestant, case, inputs, is_first=True)
+            case, inputs = self._drawing.of_call()
             is_spared = contestant.name == REFERENCE and self._plan.spares_reference
             in_full = contestant.name == CANDIDATE or (self._is_first and not is_spared)
+            seen = self._call(contestant, case, inputs, is_first=True, is_read=in_full)
             self._settle(contestant, inputs, seen, in_full=in_full)
             if contestant.name in self._workers and not self._result.failure:
                 self._result.first_call_us[contestant.name] = round(seen.elapsed_ns / 1e3, 1)
@@ -505,7 +500,7 @@ class TimingSession:
     def _trusted_call(self, way: Way, *, is_empty: bool = False, with_events: bool = False) -> Observation:
         """Make a call in a trusted worker that is no sample. Raises HarnessError where it gives no answer."""
         trusted = self._trusted
-        case, inputs = self._draw(self._some_distribution())
+        case, inputs = self._drawing.of_call()
         worker = self._workers[trusted.name]
         options: dict[str, Any] = {"way": way, "is_empty": is_empty, "with_events": with_events}
         seen = self._caller.call(worker, trusted.abi, case, inputs, **options)
@@ -588,22 +583,20 @@ class TimingSession:
         `drift`: look at the clock, too, anywhere among the calls. A disturbance at the place of a baseline's call is
         then as often at the place of a look.
         """
-        distribution = self._some_distribution()
-        shared = self._draw(distribution)
-        drawn = [
-            (contestant, *(self._draw(distribution) if contestant.name in _DRAWN_FOR else shared))
-            for contestant in self._in_random_order()
-        ]
+        values = self._drawing.of_round(self._workers)
         calls: list[tuple[Contestant, Inputs, Observation]] = []
         trusted: list[Observation] = []
 
-        def call(contestant: Contestant, case: Case, inputs: Inputs) -> None:
-            calls.append((contestant, inputs, self._call(contestant, case, inputs)))
+        def call(contestant: Contestant) -> None:
+            case, inputs = values[contestant.name]
+            # Baselines are source of ours: between calls that are judged in full they need only go on answering.
+            seen = self._call(contestant, case, inputs, is_read=contestant.name == CANDIDATE)
+            calls.append((contestant, inputs, seen))
 
         def call_trusted() -> None:
             trusted.append(self._trusted_call(self._ways[self._trusted.name], with_events=True))
 
-        steps: list[Callable[[], None]] = [partial(call, *each) for each in drawn]
+        steps: list[Callable[[], None]] = [partial(call, each) for each in self._in_random_order()]
         if keep and self._calibration is not None and not self._is_wall:
             steps.append(call_trusted)
         if drift is not None:
@@ -611,9 +604,9 @@ class TimingSession:
         self._random.shuffle(steps)
         for step in steps:
             step()
+        self._drawing.begin_next(self._workers)
         taken: dict[str, int | None] = {}
         for contestant, inputs, seen in calls:
-            # Baselines are source of ours: between calls that are judged in full they need only go on answering.
             in_full = contestant.name == CANDIDATE and self._random.random() < self._plan.full_rule_share
             taken[contestant.name] = self._settle(contestant, inputs, seen, in_full=in_full)
         if keep and not self._result.failure:
@@ -622,6 +615,7 @@ class TimingSession:
             for name, taken_ns in taken.items():
                 if taken_ns is not None:
                     self._warm_ns[name].append(taken_ns)
+        self._drawing.wait()  # before anything is called
         if not self._result.failure and self._random.random() < self._plan.check_share(len(checks)):
             checks.pop()()
 
@@ -644,29 +638,14 @@ class TimingSession:
             if contestant.name in self._workers and not self._result.failure:
                 yield contestant
 
-    def _some_distribution(self) -> Distribution:
-        """Draw a distribution: uneven values in three quarters of the calls.
-
-        A look at a sample of the others tells a lot of the rest.
-        """
-        if "uneven" in self._timed_distributions and self._random.random() < _UNEVEN_SHARE:
-            return "uneven"
-        return self._random.choice(self._timed_distributions)
-
     def _untimed_call(self, contestant: Contestant, *, some: bool = False) -> int | None:
         """Make a call like a timed one. Return its time, or None if it failed.
 
         Every such call of the candidate is judged in full; with `some` only the usual share of them.
         """
-        case, inputs = self._draw(self._some_distribution())
+        case, inputs = self._drawing.of_call()
         in_full = contestant.name == CANDIDATE and not (some and self._random.random() >= self._plan.full_rule_share)
         return self._settle(contestant, inputs, self._call(contestant, case, inputs), in_full=in_full)
-
-    def _draw(self, distribution: Distribution) -> tuple[Case, Inputs]:
-        """Draw fresh values for one call."""
-        case = self._case.model_copy(update={"seed": self._random.getrandbits(62), "distribution": distribution})
-        with self._watch.measure("inputs"):
-            return case, self._bank.draw(case)
 
     def _check_values(self, case: Case, drawn: _Draw) -> None:
         with self._watch.measure("inputs"):
@@ -701,12 +680,15 @@ class TimingSession:
     def _candidate(self) -> Contestant:
         return next(each for each in self._contestants if each.name == CANDIDATE)
 
-    def _call(self, contestant: Contestant, case: Case, inputs: Inputs, *, is_first: bool = False) -> Observation:
+    def _call(
+        self, contestant: Contestant, case: Case, inputs: Inputs, *, is_first: bool = False, is_read: bool = True
+    ) -> Observation:
+        """Call a contestant. `is_read`: on a processor, fetch the answer; without it only its form is looked at."""
         worker = self._workers[contestant.name]
         options: dict[str, Any] = (
             {"way": self._ways[contestant.name]}
             if self._device.kind == "cuda"
-            else {"sweep": self._device.sweep, "evict": self._device.evict}
+            else {"sweep": self._device.sweep, "evict": self._device.evict, "is_read": is_read}
         )
         started = time.monotonic()
         seen = self._caller.call(worker, contestant.abi, case, inputs, **options)

@@ -13,7 +13,7 @@ from specimens import make_case, make_task
 from robust_kbench.cases.values import make_inputs
 from robust_kbench.errors import WorkerCrashed
 from robust_kbench.isolation import schedule
-from robust_kbench.isolation.arena import Arena
+from robust_kbench.isolation.arena import Arena, Slot
 from robust_kbench.isolation.calls import Caller, case_footprint
 from robust_kbench.isolation.process import Reply
 from robust_kbench.isolation.protocol import parse_answer
@@ -60,10 +60,12 @@ def arena() -> Iterator[Arena]:
     arena.close()
 
 
-def _observe(arena: Arena, *claims: dict[str, Any], case: Case = CASE, **answer: Any) -> Observation:
+def _observe(
+    arena: Arena, *claims: dict[str, Any], case: Case = CASE, is_read: bool = True, **answer: Any
+) -> Observation:
     caller = Caller(TASK, arena, copy_out=False, timeout_s=1)
     worker: Any = Liar({"outputs": list(claims), **answer})
-    return caller.call(worker, "value", case, make_inputs(TASK, case))
+    return caller.call(worker, "value", case, make_inputs(TASK, case), is_read=is_read)
 
 
 def test_a_true_claim_is_read_from_the_memory_of_the_worker(arena: Arena) -> None:
@@ -75,6 +77,34 @@ def test_a_true_claim_is_read_from_the_memory_of_the_worker(arena: Arena) -> Non
 def test_what_was_read_is_spoilt(arena: Arena) -> None:
     _observe(arena, {**CLAIM, "pointer": MEMORY.data_ptr()})
     assert bool(MEMORY.isnan().any())
+
+
+def test_a_result_that_is_not_read_is_left_alone_and_its_form_is_looked_at(arena: Arena) -> None:
+    claim = {**CLAIM, "pointer": MEMORY.data_ptr()}
+    seen = _observe(arena, claim, is_read=False)
+    assert (seen.outputs, seen.problems, seen.ending) == ({}, (), "returned")
+    assert torch.equal(MEMORY, VALUES)
+    assert _observe(arena, {**claim, "shape": [8, 4]}, is_read=False).problems
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_result_that_was_written_to_a_slot_is_not_there_for_the_next_worker(is_read: bool, arena: Arena) -> None:
+    written = list[Slot]()
+
+    class Writer(Liar):
+        def call(self, request: dict[str, Any], fill: Callable[[], None], *_: object, **__: object) -> Reply:
+            reply = super().call(request, fill)
+            (output,) = request["outputs"]
+            slot = Slot("float32", (4, 8), (8, 1), output["offset"], 32, 4)
+            arena.bytes_of(slot).view(torch.float32).copy_(VALUES)
+            written.append(slot)
+            return reply
+
+    worker: Any = Writer({"outputs": []})
+    caller = Caller(TASK, arena, copy_out=False, timeout_s=1)
+    seen = caller.call(worker, "destination", CASE, make_inputs(TASK, CASE), is_read=is_read)
+    assert list(seen.outputs) == (["y"] if is_read else [])
+    assert bool(arena.bytes_of(written[0]).view(torch.float32).isnan().all())
 
 
 def test_a_claim_of_a_transposed_tensor_is_read_through_its_strides(arena: Arena) -> None:

@@ -241,8 +241,8 @@ def _charges(evaluator: Evaluator, submit: Submit, source: str, role: Role = "ch
     charged = list[int]()
     observe = Caller._observe
 
-    def noted(self: Caller, worker: Any, abi: str, case: Case, reply: Any, *rest: Any) -> Any:
-        seen = observe(self, worker, abi, case, reply, *rest)
+    def noted(self: Caller, worker: Any, abi: str, case: Case, reply: Any, *rest: Any, **options: Any) -> Any:
+        seen = observe(self, worker, abi, case, reply, *rest, **options)
         charged.append(seen.elapsed_ns - reply.elapsed_ns)
         return seen
 
@@ -444,8 +444,8 @@ def test_a_kernel_may_hand_back_its_input_whoever_lets_us_look(
     seen = list[Observation]()
     observe = Caller._observe
 
-    def noted(self: Caller, *rest: Any) -> Observation:
-        seen.append(observe(self, *rest))
+    def noted(self: Caller, *rest: Any, **options: Any) -> Observation:
+        seen.append(observe(self, *rest, **options))
         return seen[-1]
 
     monkeypatch.setattr(Caller, "_observe", noted)

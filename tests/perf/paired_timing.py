@@ -282,7 +282,7 @@ class Sequential(TimingSession):
     def _take_samples(self, checks: object) -> None:
         for each in self._in_random_order():
             for _ in range(_SEQUENTIAL_CALLS):
-                case, inputs = self._draw(self._some_distribution())
+                case, inputs = self._drawing.of_call()
                 elapsed_ns = self._settle(each, inputs, self._call(each, case, inputs), in_full=False)
                 self._result.samples[each.name].append(elapsed_ns or 0)
 

@@ -60,7 +60,7 @@ class Device:
     """Stand-in for a device, with the parts that a session asks for."""
 
     kind, copies_out, starts_at_once, spare_cores, judging_place = "cuda", True, 2, 0, "cpu"
-    complaint, evict = "", None
+    complaint, evict, aside_core = "", None, None
     felt_cores: Collection[int] | None = None
     pinned = nullcontext
     phase: Phase = "before"

@@ -64,12 +64,11 @@ def test_sessions_that_disagree_ask_for_more_of_them_whoever_is_faster(shift: fl
 
 
 @pytest.mark.parametrize(("shift", "wants_more"), [(0.4, True), (-0.4, True), (3.0, False), (-3.0, False)])
-def test_on_a_device_a_ratio_that_is_far_from_one_need_not_be_known_as_precisely(
-    shift: float, wants_more: bool
-) -> None:
+def test_a_ratio_that_is_far_from_one_need_not_be_known_as_precisely(shift: float, wants_more: bool) -> None:
     logs = [[shift + 0.02 * each] * 10 for each in (-1, 0, 1)]  # half the interval is 0.05
     assert plan_for("full", "cuda").wants_more(logs) == wants_more
-    assert plan_for("full", "cpu").wants_more(logs)
+    assert plan_for("full", "cpu").wants_more(logs) == wants_more
+    assert plan_for("final", "cpu").wants_more(logs)
 
 
 @pytest.mark.parametrize(("resolution", "wants_more"), [(0.03, True), (0.036, False)])
