@@ -184,7 +184,7 @@ def _no_floor() -> AbstractContextManager[None]:
 
 
 def _no_baseline_protection() -> AbstractContextManager[None]:
-    """Let the candidate's worker run while baselines are timed, by itself or when something wakes it."""
+    """Let the candidate's worker run while baselines are timed, and count their wait for a processor."""
     living: weakref.WeakSet[process.Worker] = weakref.WeakSet()
     load, call = process.Worker.load, process.Worker.call
 
@@ -206,6 +206,7 @@ def _no_baseline_protection() -> AbstractContextManager[None]:
         (process.Worker, "load", load_and_remember),
         (process.Worker, "call", call_beside_others),
         (process.Worker, "check_parked", _tolerate),
+        (peers.Peers, "time_ns", lambda self, seen: seen.elapsed_ns),
     )
 
 
@@ -217,7 +218,7 @@ def _no_contract() -> AbstractContextManager[None]:
         (Checker, "_relate", lambda self, attempt, case, every_property: None),
         (verdict.Judge, "pool", lambda self, case, inputs, outputs, thorough=True: None),
         (dealing.Deal, "of", lambda *_: []),
-        (session, "TIMED_DISTRIBUTIONS", ("normal",)),
+        (drawing, "TIMED_DISTRIBUTIONS", ("normal",)),
         (verdict.Expected, "judge", _judge_loosely),
         (verdict.Judge, "_forms", _answers),
         (verdict.Judge, "short_cut", _short_cut_loosely),
