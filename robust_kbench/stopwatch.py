@@ -9,11 +9,11 @@ from typing import Literal
 
 from robust_kbench.schema.record import Seconds
 
-Stage = Literal["start", "build", "check", "timing", "kernels", "inputs", "judging"]
+Stage = Literal["start", "build", "check", "timing", "kernels", "inputs", "judging", "workers", "calls"]
 
 
 class Stopwatch:
-    """Sum of seconds by stage; `kernels`, `inputs` and `judging` lie within `check` and `timing`."""
+    """Sum of seconds by stage; those from `kernels` on lie within `check` and `timing`."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()

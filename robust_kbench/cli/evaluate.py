@@ -60,6 +60,7 @@ def evaluate(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one record per line and nothing else.")] = False,
+    profile_harness: Annotated[bool, typer.Option("--profile-harness", help="Print how long each stage took.")] = False,
     jobs: Annotated[
         int,
         typer.Option(
@@ -109,7 +110,7 @@ def evaluate(
                 continue
             if is_kept:
                 record = _sealed(record, key)
-            _tell(record, job, store, plot, as_json=as_json, only=only)
+            _tell(record, job, store, plot, as_json=as_json, only=only, profiles=profile_harness)
             code = max(code, _exit_code(record))
     sys.exit(code)
 
@@ -128,13 +129,24 @@ def _sealed(record: RunRecord, key: PrivateKey | None) -> RunRecord:
 
 
 def _tell(
-    record: RunRecord, job: Job, store: Path | None, plot: Path | None, *, as_json: bool, only: int | Case | None
+    record: RunRecord,
+    job: Job,
+    store: Path | None,
+    plot: Path | None,
+    *,
+    as_json: bool,
+    only: int | Case | None,
+    profiles: bool,
 ) -> None:
     if store is not None:
         _append(store, record)
     if plot is not None:
         _plot(plot, record)
     _print(record, job, as_json, only)
+    if profiles:
+        from robust_kbench.cli.seconds import table
+
+        typer.echo("\n".join(table(record.seconds)), err=as_json)
 
 
 def _append(path: Path, record: RunRecord) -> None:

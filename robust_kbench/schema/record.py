@@ -186,6 +186,12 @@ class Seconds(Strict):
     kernels: float = Field(default=0.0, description="within check and timing: kernels running, baselines included")
     inputs: float = Field(default=0.0, description="within check and timing: making fresh values and handing them over")
     judging: float = Field(default=0.0, description="within check and timing: draining, references, comparing")
+    workers: float = Field(
+        default=0.0, description="within timing, on a processor: starting, loading and ending workers"
+    )
+    calls: float = Field(
+        default=0.0, description="within timing: emptying caches, waking, rehearsing, stopping workers"
+    )
     total: float = 0.0
 
     @property

@@ -14,7 +14,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -177,9 +177,7 @@ class TimingSession:
         all. Else the session has workers of its own.
         """
         if workers is None:
-            self.look_at_the_idle_device()
-            with closing(self.start()) as workers:
-                return self.run(workers)
+            return self._run_alone()
         self._workers = dict(workers.called)
         if self._calibration is not None:
             self._calibration.nothing = workers.constants_ns
@@ -207,6 +205,17 @@ class TimingSession:
             load = (workers.others_seconds() - before) / elapsed if elapsed > 0 else 0.0
             self._result.foreign_load = max(0.0, load - self._device.spare_cores)
         return self._result
+
+    def _run_alone(self) -> SessionResult:
+        """Run with workers that serve this session alone."""
+        self.look_at_the_idle_device()
+        with self._watch.measure("workers"):
+            workers = self.start()
+        try:
+            return self.run(workers)
+        finally:
+            with self._watch.measure("workers"):
+                workers.close()
 
     @property
     def case(self) -> Case:
@@ -701,6 +710,8 @@ class TimingSession:
         self._watch.add("kernels", seen.elapsed_ns / 1e9)
         self._watch.add("inputs", seen.handing_ns / 1e9)
         self._watch.add("judging", seen.draining_ns / 1e9)
+        named_s = (seen.elapsed_ns + seen.handing_ns + seen.draining_ns) / 1e9
+        self._watch.add("calls", max(0.0, spent_s - named_s))
         self._keep(contestant.name, seen, is_first=is_first)
         return seen
 
