@@ -67,7 +67,7 @@ def test_every_dtype_is_timed_against_eager_with_equally_many_samples(honest_rec
     assert {timing.dtype for timing in honest_record.timings} == set(honest_record.dtypes)
     for timing in honest_record.timings:
         samples = {name: decode_samples(text) for name, text in timing.sessions[0].samples.items()}
-        assert set(samples) == {"candidate", "eager", "reference"}
+        assert set(samples) - {"reference"} == {"candidate", "eager"}  # which is dropped where eager is clearly faster
         assert len(samples["candidate"]) == len(samples["eager"]) >= 6
         assert min(samples["candidate"] + samples["eager"]) > 1000
 
